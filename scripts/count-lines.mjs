@@ -42,7 +42,7 @@ const features = {
   'uploads of files to CUDA devices': /^(src\/cuda\/upload|native\/cuda\/(upload|pinned_blocks))/,
   'casts on CUDA devices': /^(src\/cuda\/cast|native\/cuda\/cast)/,
   'kept blocks, new tensors in one call, fast nested arrays':
-    /^(native\/kept_blocks|src\/native\/(kept-blocks|wire-bytes)|src\/values\/(write-nested|iterate)|src\/view-layout)/,
+    /^(native\/kept_blocks|src\/native\/(kept-blocks|wire-bytes)|src\/values\/iterate|src\/view-layout)/,
   'scopes, unknown options, integers beyond 2^53 in mdspan': /^src\/(scope|options|mdspan\/integers)/,
 };
 

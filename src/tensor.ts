@@ -21,8 +21,7 @@ import { allocateWith, getEnvAllocator, type NDAllocator } from './storage/nd-al
 import { disposeSymbol, HeapStorage } from './storage/storage.js';
 import { convertElementsAsync } from './values/convert.js';
 import { convertedCopy, copyTo } from './values/copy.js';
-import { measureNested, type NestedDType, type NestedSource } from './values/nested.js';
-import { writeFew, writeNested } from './values/write-nested.js';
+import { measureNested, type NestedDType, type NestedSource, writeFew, writeNested } from './values/nested.js';
 import { derive, descriptorOf, TensorView, takeDescriptor } from './view.js';
 import { needsCopy, reshapeLayout } from './view-layout.js';
 

@@ -77,14 +77,14 @@ function shareGpu(value: TensorFlowTensor, backend: GpuBackend, { copy = null }:
   const held = (value as TensorFlowTensor & { clone(): HeldTensor }).clone();
   const read = () => {
     held.kept = true; // as tf.keep does, so that tf.tidy does not dispose it
-    const memory = () => backend.tensorMap.get(dataId).resource;
-    if (!memory()) backend.uploadToGPU(dataId); // small results are on the CPU
+    const memory = backend.tensorMap.get(dataId);
+    if (!memory.resource) backend.uploadToGPU(dataId); // small results are on the CPU
     // Work that is recorded but not submitted would run after the consumer's work.
     if (backend.commandEncoder) {
       backend.endComputePassEncoder();
       backend.submitQueue();
     }
-    return memory();
+    return memory.resource;
   };
   return hold(read, dtype as DType, shape, () => held.dispose(), { copy, gpuDevice: backend.device });
 }

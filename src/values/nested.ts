@@ -1,12 +1,16 @@
 /**
- * Nested arrays of values: their shape and dtype, and those of a tensor's elements.
+ * Nested arrays of values: their shape and dtype, those of a tensor's elements, and new memory with their values, which
+ * native code fills where there is a backend.
  *
  * @module
  */
 
+import { cpu } from '../device.js';
 import { type Complex, type DType, type DTypeInfo, dtypeOfArray, parseDType, type TypedArray } from '../dtype.js';
 import { ArgumentTypeError, adviceFor, LayoutError } from '../errors.js';
 import { checkShape, MAX_NDIM } from '../layout.js';
+import { allocateLike, filled, rowMajor } from '../storage/allocate.js';
+import { getBackend } from '../storage/backend.js';
 import type { Descriptor } from '../storage/descriptor.js';
 import { type ElementCodec, elementCodec } from './element.js';
 
@@ -152,4 +156,43 @@ function nestFrom(
     for (let i = 0; i < length; i++) row[i] = codec.read(view as DataView, start + i * step);
   else for (let i = 0; i < length; i++) row[i] = nestFrom(descriptor, codec, view, axis + 1, start + i * step);
   return row;
+}
+
+/** The values of nested arrays of this shape, in new row-major memory. */
+export function writeNested(source: NestedSource, shape: readonly number[], dtype: DTypeInfo): Descriptor {
+  const storage = getBackend()?.writeNested(source, shape, dtype);
+  if (storage != null) return rowMajor(storage, dtype, cpu, shape, 0);
+  return filled(allocateLike(shape, dtype, 0), (target) => {
+    writeLevel(source, shape, 0, elementCodec(dtype), target.view(), 0, dtype.itemBits);
+    target.storage.commit();
+  });
+}
+
+/** Writes the values of a level from a bit on, and returns the next bit. */
+function writeLevel(
+  level: unknown,
+  shape: readonly number[],
+  axis: number,
+  codec: ElementCodec,
+  view: DataView,
+  bit: number,
+  step: number,
+): number {
+  if (axis === shape.length) {
+    codec.write(view, bit, level);
+    return bit + step;
+  }
+  const row = checkRow(level, shape, axis);
+  let next = bit;
+  for (let i = 0; i < (shape[axis] as number); i++) {
+    next = writeLevel(row[i], shape, axis + 1, codec, view, next, step);
+  }
+  return next;
+}
+
+/** The elements of a short typed array in new memory; null for others. */
+export function writeFew(array: TypedArray, dtype: DTypeInfo): Descriptor | null {
+  const { length } = array;
+  const storage = getBackend()?.writeFew(array, length, dtype);
+  return storage == null ? null : rowMajor(storage, dtype, cpu, [length], 0);
 }
