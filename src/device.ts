@@ -130,11 +130,12 @@ export function parseDevice(device: DeviceArgument | DLDevice): DeviceInfo {
   if (typeof device === 'object' && device !== null) {
     if ('type' in device) return deviceFromType(device.type, device.id);
     if (isGPUDevice(device)) return deviceOfGPU(device);
+  }
+  const known = cache.get(device as string);
+  if (known !== undefined) return known;
+  if (typeof device !== 'string') {
     throw new ArgumentTypeError('device', 'a device such as "cpu" or "cuda:0", or a GPUDevice', device);
   }
-  const known = cache.get(device);
-  if (known !== undefined) return known;
-  if (typeof device !== 'string') throw new ArgumentTypeError('device', 'a device such as "cpu" or "cuda:0"', device);
   const match = /^([a-z_]+)(?::([0-9]{1,10}))?$/.exec(device);
   const kind = match?.[1];
   if (kind === undefined || !Object.hasOwn(DeviceType, kind)) {
