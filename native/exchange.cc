@@ -25,17 +25,9 @@ static Status ImportAt(Instance* self, uint64_t address, WireTensor* wire) {
 }
 
 template <class Managed>
-static napi_value Import(napi_env env, napi_callback_info info) {
-  Instance* self = InstanceOf(env, info);
-  ImportRequest* request = MessageOf<ImportRequest>(self);
+static void Import(Instance* self, ImportRequest* request) {
   request->status = ImportAt<Managed>(self, request->address, &request->tensor);
-  return nullptr;
 }
-
-static napi_value ImportVersioned(napi_env env, napi_callback_info info) {
-  return Import<DLManagedTensorVersioned>(env, info);
-}
-static napi_value ImportLegacy(napi_env env, napi_callback_info info) { return Import<DLManagedTensor>(env, info); }
 
 // Exports the tensor that the message describes; NULL with the reason in `status`.
 template <class Managed>
@@ -55,31 +47,16 @@ static Managed* ExportTensor(Instance* self, WireTensor* wire, int32_t* status) 
 }
 
 template <class Managed>
-static napi_value Export(napi_env env, napi_callback_info info) {
-  Instance* self = InstanceOf(env, info);
-  ExportRequest* request = MessageOf<ExportRequest>(self);
+static void Export(Instance* self, ExportRequest* request) {
   request->address = reinterpret_cast<uint64_t>(ExportTensor<Managed>(self, &request->tensor, &request->status));
-  return nullptr;
 }
-
-static napi_value ExportVersioned(napi_env env, napi_callback_info info) {
-  return Export<DLManagedTensorVersioned>(env, info);
-}
-static napi_value ExportLegacy(napi_env env, napi_callback_info info) { return Export<DLManagedTensor>(env, info); }
 
 template <class Managed>
-static napi_value Delete(napi_env env, napi_callback_info info) {
-  DeleteRequest* request = MessageOf<DeleteRequest>(InstanceOf(env, info));
+static void Delete(Instance*, DeleteRequest* request) {
   const bool plausible = IsPlausible(request->address);
   if (plausible) DeleteManaged(reinterpret_cast<Managed*>(request->address));
   request->status = plausible ? kOk : kNullManaged;  // last, because the deleter may run JavaScript
-  return nullptr;
 }
-
-static napi_value DeleteVersioned(napi_env env, napi_callback_info info) {
-  return Delete<DLManagedTensorVersioned>(env, info);
-}
-static napi_value DeleteLegacy(napi_env env, napi_callback_info info) { return Delete<DLManagedTensor>(env, info); }
 
 // Turns a misaligned tensor into vectors of bytes, which need no alignment. `dtype` gets its original dtype. False when
 // the tensor is aligned, or when its elements are too wide.
@@ -158,18 +135,16 @@ static void ReadCounts(Instance* self, CountsResult* result) {
 
 // readTraces(Float64Array): numbers of the places where live exports were made.
 static void ReadTraces(Instance*, TracesResult* result, napi_env env, napi_value array) {
-  size_t length = 0;
-  void* data = nullptr;
-  if (!ArrayOf(env, array, napi_float64_array, &data, &length)) length = 0;
-  result->count = static_cast<double>(ListTraces(static_cast<double*>(data), length));
+  const Elements<double> places(env, array);
+  result->count = static_cast<double>(ListTraces(places.data, places.length));
 }
 
-const NamedFunction kExchangeFunctions[] = {{"importVersioned", ImportVersioned},
-                                            {"importLegacy", ImportLegacy},
-                                            {"exportVersioned", ExportVersioned},
-                                            {"exportLegacy", ExportLegacy},
-                                            {"deleteVersioned", DeleteVersioned},
-                                            {"deleteLegacy", DeleteLegacy},
+const NamedFunction kExchangeFunctions[] = {{"importVersioned", Binding<Import<DLManagedTensorVersioned>>::Call},
+                                            {"importLegacy", Binding<Import<DLManagedTensor>>::Call},
+                                            {"exportVersioned", Binding<Export<DLManagedTensorVersioned>>::Call},
+                                            {"exportLegacy", Binding<Export<DLManagedTensor>>::Call},
+                                            {"deleteVersioned", Binding<Delete<DLManagedTensorVersioned>>::Call},
+                                            {"deleteLegacy", Binding<Delete<DLManagedTensor>>::Call},
                                             {"importExternal", Binding<ImportExternal>::Call},
                                             {"exportExternal", Binding<ExportExternal>::Call},
                                             {"issueTicket", Binding<IssueTicketBinding>::Call},

@@ -38,12 +38,24 @@ inline Data* DataOf(napi_env env, napi_callback_info info, napi_value* values = 
   return static_cast<Data*>(data);
 }
 
-// The elements of a typed array of this type; false for other values. Only typed arrays work over shared memory in all
-// runtimes.
-inline bool ArrayOf(napi_env env, napi_value value, napi_typedarray_type wanted, void** data, size_t* length) {
-  napi_typedarray_type type;
-  return napi_get_typedarray_info(env, value, &type, length, data, nullptr, nullptr) == napi_ok && type == wanted;
-}
+// The elements of a Uint8Array or a Float64Array; no elements, and not valid, for other values. Only typed arrays work
+// over shared memory in all runtimes.
+template <class Element>
+struct Elements {
+  Elements(napi_env env, napi_value value) {
+    const napi_typedarray_type wanted = sizeof(Element) == 1 ? napi_uint8_array : napi_float64_array;
+    napi_typedarray_type type;
+    void* start = nullptr;
+    size_t count = 0;
+    is_valid =
+        napi_get_typedarray_info(env, value, &type, &count, &start, nullptr, nullptr) == napi_ok && type == wanted;
+    data = is_valid ? static_cast<Element*>(start) : nullptr;
+    length = is_valid ? count : 0;
+  }
+  Element* data;
+  size_t length;
+  bool is_valid;
+};
 
 // The value of a number; 0 for other values.
 inline uint32_t NumberIn(napi_env env, napi_value value) {

@@ -48,13 +48,12 @@ static void HoldPinned(Instance* self, PinRequest* request, void* data, uint64_t
 }
 
 static void PinArray(Instance* self, PinRequest* request, napi_env env, napi_value array) {
-  void* data = nullptr;
-  size_t length = 0;
-  if (!IsSize(request->pin) || !ArrayOf(env, array, napi_uint8_array, &data, &length)) {
+  const Elements<uint8_t> bytes(env, array);
+  if (!IsSize(request->pin) || !bytes.is_valid) {
     request->status = kNapi;
     return;
   }
-  HoldPinned(self, request, data, length);
+  HoldPinned(self, request, bytes.data, bytes.length);
 }
 
 static void PinAddress(Instance* self, PinRequest* request) {
@@ -110,12 +109,11 @@ static void DetachBuffer(Instance*, napi_env env, napi_value buffer) { napi_deta
 template <bool kOut>
 static void CopyBytes(Instance* self, BufferRequest* request, napi_env env, napi_value array) {
   Storage* storage = GetHeld(self, request->handle);
-  void* data = nullptr;
-  size_t length = 0;
-  const bool fits =
-      storage != nullptr && ArrayOf(env, array, napi_uint8_array, &data, &length) && length == storage->nbytes;
+  const Elements<uint8_t> bytes(env, array);
+  const bool fits = storage != nullptr && bytes.is_valid && bytes.length == storage->nbytes;
   request->status = fits ? kOk : kNapi;
-  if (fits && length > 0) memcpy(kOut ? data : storage->data, kOut ? storage->data : data, length);
+  if (fits && bytes.length > 0)
+    memcpy(kOut ? bytes.data : storage->data, kOut ? storage->data : bytes.data, bytes.length);
 }
 
 // Copies bytes from the wire into a storage, which it allocates first where there is none.

@@ -31,12 +31,10 @@ static bool ReadPass(const ConvertRequest& request, Pass* pass) {
 
 // The memory of a storage that this instance holds, or of the typed array that is passed instead.
 static uint8_t* MemoryOf(Instance* self, uint32_t handle, napi_value array, uint64_t* nbytes) {
-  void* data = nullptr;
-  size_t length = 0;
   if (handle == 0) {
-    if (!ArrayOf(self->env, array, napi_uint8_array, &data, &length)) return nullptr;
-    *nbytes = length;
-    return static_cast<uint8_t*>(data);
+    const Elements<uint8_t> elements(self->env, array);
+    *nbytes = elements.length;
+    return elements.data;
   }
   Storage* storage = GetHeld(self, handle);
   if (storage == nullptr) return nullptr;

@@ -27,10 +27,6 @@ struct CudaContext {
   HandleTable<Owned> owned;  // released when the environment ends
 };
 
-inline CudaContext* ContextOf(napi_env env, napi_callback_info info, napi_value* values = nullptr, size_t count = 1) {
-  return DataOf<CudaContext>(env, info, values, count);
-}
-
 // The message of a call. Must be called first in the call, see wire.h.
 template <class Message>
 inline Message* MessageOf(const CudaContext* self) {
@@ -98,7 +94,7 @@ struct DeviceBinding;
 template <class Message, Result (*kFunction)(Message*, const Device*)>
 struct DeviceBinding<kFunction> {
   static napi_value Call(napi_env env, napi_callback_info info) {
-    Message* message = MessageOf<Message>(ContextOf(env, info));
+    Message* message = MessageOf<Message>(DataOf<CudaContext>(env, info));
     const Device* device = DeviceOf(message);
     if (device == nullptr) return nullptr;
     ContextScope scope(device);
@@ -114,7 +110,7 @@ struct StorageBinding;
 template <class Message, Result (*kFunction)(Storage*, const StreamRef&, Message*)>
 struct StorageBinding<kFunction> {
   static napi_value Call(napi_env env, napi_callback_info info) {
-    CudaContext* self = ContextOf(env, info);
+    CudaContext* self = DataOf<CudaContext>(env, info);
     Message* message = MessageOf<Message>(self);
     const Device* device = DeviceOf(message);
     Storage* storage = device == nullptr ? nullptr : StorageOf(self, message);

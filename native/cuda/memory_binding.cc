@@ -54,12 +54,10 @@ static bool FindSide(const CudaContext* self, napi_env env, uint32_t handle, nap
     side->nbytes = side->storage->nbytes;
     return true;
   }
-  size_t length = 0;
-  void* data = nullptr;
-  if (!ArrayOf(env, array, napi_uint8_array, &data, &length)) return false;
-  side->data = static_cast<char*>(data);
-  side->nbytes = length;
-  return true;
+  const Elements<uint8_t> bytes(env, array);
+  side->data = reinterpret_cast<char*>(bytes.data);
+  side->nbytes = bytes.length;
+  return bytes.is_valid;
 }
 
 static bool ReadStep(const CopyStep* step, const Side& source, const Side& target, CopyRequest* request) {

@@ -26,7 +26,8 @@ const uint32_t kFirstTurns = 4;
 
 struct Job {
   const UploadRequest* request;
-  PinnedBlocks* pinned;
+  PinnedBlocks* pinned;  // for as many threads, or more
+  uint32_t threads;
   uint32_t first_turns;  // in which a thread fills a part of a block
   std::atomic<uint64_t> next_byte;
   std::atomic<uint32_t> next_thread;
@@ -50,7 +51,7 @@ size_t FindPart(const UploadRequest& request, uint64_t byte) {
 }
 
 // Queues copies of pinned memory. Between two copies the bus is idle for two microseconds, but not inside a batch,
-// which older drivers do not have. The arrays have room for two copies at least.
+// which older drivers do not have and others may refuse. The arrays have room for two copies at least.
 Result QueueCopies(Address* targets, Address* sources, size_t* bytes, size_t count, StreamHandle stream) {
   const bool has_batches = driver.MemcpyBatchAsync != nullptr;
   if (has_batches && count == 1 && bytes[0] > kLargeCopy) {
@@ -64,7 +65,9 @@ Result QueueCopies(Address* targets, Address* sources, size_t* bytes, size_t cou
   if (has_batches && count > 1) {
     BatchAttributes attributes = {1, 0, 0, 0, 0, 0};
     size_t start = 0;
-    return driver.MemcpyBatchAsync(targets, sources, bytes, count, &attributes, &start, 1, stream);
+    if (driver.MemcpyBatchAsync(targets, sources, bytes, count, &attributes, &start, 1, stream) == kSuccess) {
+      return kSuccess;
+    }
   }
   for (size_t i = 0; i < count; ++i) {
     const Result result = driver.MemcpyAsync(targets[i], sources[i], bytes[i], stream);
@@ -102,7 +105,7 @@ Result QueueParts(const UploadRequest& request, uint64_t start, uint64_t end, co
 uint64_t Claim(Job* job, uint32_t turn, uint64_t* start) {
   const uint64_t block_bytes = job->pinned->block_bytes;
   const uint64_t nbytes = job->request->nbytes;
-  const uint64_t last_blocks = block_bytes * job->pinned->threads;
+  const uint64_t last_blocks = block_bytes * job->threads;
   uint64_t from = job->next_byte.load(std::memory_order_relaxed);
   uint64_t length;
   do {
@@ -120,7 +123,7 @@ void Work(void* data, int32_t) {
   Job* job = static_cast<Job*>(data);
   const UploadRequest& request = *job->request;
   const uint32_t thread = job->next_thread.fetch_add(1, std::memory_order_relaxed);
-  if (thread >= job->pinned->threads) return;
+  if (thread >= job->threads) return;
   RelaxedContextScope scope(request.device);
   Result result = scope.result();
   for (uint32_t turn = 0; result == kSuccess && job->result.load(std::memory_order_relaxed) == kSuccess; ++turn) {
@@ -156,11 +159,11 @@ bool IsBusIdle(const PinnedBlocks* pinned) {
   return driver.EventQuery(pinned->border) != kNotReady;
 }
 
-Result FillBlocks(const UploadRequest& request, PinnedBlocks* pinned) {
-  Job job = {&request, pinned, IsBusIdle(pinned) ? kFirstTurns : 0, {0}, {0}, {kSuccess}};
+Result FillBlocks(const UploadRequest& request, PinnedBlocks* pinned, uint32_t threads) {
+  Job job = {&request, pinned, threads, IsBusIdle(pinned) ? kFirstTurns : 0, {0}, {0}, {kSuccess}};
   Result result = Order(pinned, pinned->stream, request.stream);
   if (result != kSuccess) return result;
-  RunOnThreads(static_cast<int32_t>(pinned->threads), Work, &job);
+  RunOnThreads(static_cast<int32_t>(threads), Work, &job);
   result = job.result.load();
   return result == kSuccess ? Order(pinned, request.stream, pinned->stream) : result;
 }
@@ -174,11 +177,11 @@ Result Upload(const UploadRequest& request) {
   platform::MutexScope turn(&turns[request.device->id]);
   waits->fetch_sub(1);
   Result result;
-  const int32_t most = static_cast<int32_t>(kUploadThreads);
-  const int32_t threads = request.threads < 1 ? 1 : request.threads < most ? request.threads : most;
-  PinnedBlocks* pinned = TakePinned(request.device, request.nbytes, static_cast<uint32_t>(threads), &result);
+  const uint32_t asked = request.threads < 1 ? 1 : static_cast<uint32_t>(request.threads);
+  const uint32_t threads = asked < kUploadThreads ? asked : kUploadThreads;
+  PinnedBlocks* pinned = TakePinned(request.device, request.nbytes, threads, &result);
   if (pinned == nullptr) return result;
-  result = FillBlocks(request, pinned);
+  result = FillBlocks(request, pinned, threads);
   if (result == kSuccess) {
     PutPinnedBack(pinned);
     return kSuccess;

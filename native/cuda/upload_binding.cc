@@ -77,11 +77,10 @@ bool ReadRequest(const CudaContext* self, const UploadStep* step, const double* 
 static napi_value UploadBinding(CudaContext* self, UploadStep* step, napi_env env, napi_value rows) {
   Device* device = DeviceOf(step);
   if (device == nullptr) return nullptr;
-  size_t length = 0;
-  void* numbers = nullptr;
+  const Elements<double> numbers(env, rows);
   step->status = kInvalidValue;
-  if (!ArrayOf(env, rows, napi_float64_array, &numbers, &length) || length < kColumns) return nullptr;
-  const size_t count = length / kColumns;
+  if (numbers.length < kColumns) return nullptr;
+  const size_t count = numbers.length / kColumns;
   AsyncUpload* upload = static_cast<AsyncUpload*>(calloc(1, sizeof(AsyncUpload) + count * sizeof(UploadPart)));
   if (upload == nullptr) {
     step->status = kOutOfDeviceMemory;
@@ -92,7 +91,7 @@ static napi_value UploadBinding(CudaContext* self, UploadStep* step, napi_env en
   upload->request.device = device;
   upload->request.stream = stream.handle;
   upload->result = kNotReady;
-  if (ReadRequest(self, step, static_cast<const double*>(numbers), count, upload)) step->status = kSuccess;
+  if (ReadRequest(self, step, numbers.data, count, upload)) step->status = kSuccess;
   // The targets are in use on the stream from now on, although the copies are queued later.
   for (size_t i = 0; i < upload->request.part_count && step->status == kSuccess; ++i) {
     step->status = BeginUse(upload->parts[i].storage, stream);

@@ -44,11 +44,9 @@ static napi_value MapFile(Instance* self, napi_env env, napi_value file, napi_va
   static const size_t kMaxPath = 32768;
   size_t length = 0;
   bool is_writable = false;
-  size_t room = 0;
-  void* result = nullptr;
+  const Elements<double> result(env, into);
   if (napi_get_value_string_utf8(env, file, nullptr, 0, &length) != napi_ok || length >= kMaxPath ||
-      napi_get_value_bool(env, writable, &is_writable) != napi_ok ||
-      !ArrayOf(env, into, napi_float64_array, &result, &room) || room < 2) {
+      napi_get_value_bool(env, writable, &is_writable) != napi_ok || result.length < 2) {
     return NewText(env, "ENAMETOOLONG");
   }
   char* path = static_cast<char*>(malloc(length + 1));
@@ -69,8 +67,8 @@ static napi_value MapFile(Instance* self, napi_env env, napi_value file, napi_va
     if (handle == 0) problem = "ENOMEM";
   }
   if (problem != nullptr) return NewText(env, problem);
-  static_cast<double*>(result)[0] = handle;
-  static_cast<double*>(result)[1] = static_cast<double>(nbytes);
+  result.data[0] = handle;
+  result.data[1] = static_cast<double>(nbytes);
   return nullptr;
 }
 
@@ -112,10 +110,9 @@ static napi_value ReadPart(Instance* self, napi_env env, napi_value of, napi_val
   uint64_t offset = 0;
   uint64_t nbytes = 0;
   Storage* storage = RangeOf(env, self, of, from, size, &offset, &nbytes);
-  size_t room = 0;
-  void* target = nullptr;
-  const bool fits = storage != nullptr && ArrayOf(env, into, napi_uint8_array, &target, &room) && room >= nbytes;
-  if (fits && nbytes > 0) memcpy(target, static_cast<char*>(storage->data) + offset, nbytes);
+  const Elements<uint8_t> target(env, into);
+  const bool fits = storage != nullptr && target.is_valid && target.length >= nbytes;
+  if (fits && nbytes > 0) memcpy(target.data, static_cast<char*>(storage->data) + offset, nbytes);
   napi_value result = nullptr;
   napi_get_boolean(env, fits, &result);
   return result;

@@ -97,11 +97,9 @@ static bool ReadCall(napi_env env, napi_callback_info info, size_t numbers, Call
     double* number = &call->numbers[i];
     if (napi_get_value_double(env, arguments[i + 1], number) != napi_ok || !IsSize(*number)) return false;
   }
-  size_t room = 0;
-  void* result = nullptr;
-  if (!ArrayOf(env, arguments[numbers + 1], napi_float64_array, &result, &room) || room < 3) return false;
-  call->result = static_cast<double*>(result);
-  return true;
+  const Elements<double> result(env, arguments[numbers + 1]);
+  call->result = result.data;
+  return result.length >= 3;
 }
 
 static napi_value TextOf(napi_env env, const char* problem) {

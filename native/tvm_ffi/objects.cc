@@ -61,14 +61,13 @@ static void MakeString(Context* self, ValueRequest* request, napi_env env, napi_
 
 // makeBytes(Uint8Array): the same for bytes.
 static void MakeBytes(Context* self, ValueRequest* request, napi_env env, napi_value value) {
-  size_t length = 0;
-  void* data = nullptr;
+  const Elements<uint8_t> given(env, value);
   request->reference = 0;
-  if (!ArrayOf(env, value, napi_uint8_array, &data, &length)) {
+  if (!given.is_valid) {
     request->status = Raise("TypeError", "Expected a Uint8Array for bytes");
     return;
   }
-  const TVMFFIByteArray bytes{length == 0 ? "" : static_cast<char*>(data), length};
+  const TVMFFIByteArray bytes{given.length == 0 ? "" : reinterpret_cast<char*>(given.data), given.length};
   request->status = library.BytesFromByteArray(&bytes, ValuesAt(self, request->value));
   OwnValue(self, request);
 }
@@ -93,24 +92,22 @@ static void MakeTensorObject(Context* self, TensorObjectRequest* request) {
 
 // readAddress(Uint8Array): the address of memory that JavaScript keeps alive, for a described tensor.
 static void ReadAddress(Context*, DescribedTensor* request, napi_env env, napi_value value) {
-  void* data = nullptr;
-  size_t length = 0;
-  request->status = ArrayOf(env, value, napi_uint8_array, &data, &length) ? kOk : kNapi;
+  const Elements<uint8_t> bytes(env, value);
+  request->status = bytes.is_valid ? kOk : kNapi;
   // Any address will do for memory of no bytes.
-  request->address = data == nullptr ? 4096 : reinterpret_cast<uint64_t>(data);
-  request->nbytes = static_cast<double>(length);
+  request->address = bytes.data == nullptr ? 4096 : reinterpret_cast<uint64_t>(bytes.data);
+  request->nbytes = static_cast<double>(bytes.length);
 }
 
 // borrowTensor(Uint8Array): an object over memory that JavaScript keeps alive; valid until that memory moves or is
 // freed.
 static void BorrowTensorObject(Context* self, TensorObjectRequest* request, napi_env env, napi_value value) {
   Descriptor descriptor;
-  void* data = nullptr;
-  size_t length = 0;
-  Status status = ArrayOf(env, value, napi_uint8_array, &data, &length) ? kOk : kNapi;
+  const Elements<uint8_t> bytes(env, value);
+  Status status = bytes.is_valid ? kOk : kNapi;
   if (status == kOk) status = ReadWire(self->instance, request->tensor, &descriptor);
-  if (status == kOk) status = CheckInside(descriptor, length);
-  if (status == kOk) status = OwnTensor(self, CreateTensorObject(descriptor, data, nullptr), request);
+  if (status == kOk) status = CheckInside(descriptor, bytes.length);
+  if (status == kOk) status = OwnTensor(self, CreateTensorObject(descriptor, bytes.data, nullptr), request);
   request->status = status;
 }
 

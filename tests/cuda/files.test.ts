@@ -144,8 +144,12 @@ uploadTest('a signal stops between steps; errors of the device end the upload an
   }
   using tensors = openSafetensors(many);
   for (const [symbol, skip] of [
-    [copySymbol, 0],
-    [copySymbol, 1],
+    ...(hasBatches
+      ? []
+      : ([
+          [copySymbol, 0],
+          [copySymbol, 1],
+        ] as const)),
     ['cuStreamWaitEvent', 0],
     ['cuStreamWaitEvent', 1],
     ['cuStreamCreateWithPriority', 0],
@@ -165,6 +169,21 @@ uploadTest('a signal stops between steps; errors of the device end the upload an
   using there = await file.getAsync('big', { device: 'cuda:0' });
   using last = there.slice([count - 1, count]).to('cpu');
   equal(last.toArray(), [count - 1]);
+});
+
+uploadTest('copies of a batch that the driver refuses are made one by one', async () => {
+  if (!hasBatches) return;
+  fake.configure({ queriesRun: true });
+  using file = openSafetensors(many);
+  fake.failNext(copySymbol, code.notSupported);
+  const copies = fake.calls('cuMemcpyAsync');
+  const all = await file.getAllAsync({ device: 'cuda:0' });
+  ok(fake.calls('cuMemcpyAsync') - copies > 1, 'copies of the refused batch');
+  for (const [i, size] of sizes.entries()) {
+    using there = all.get(`t${i}`) as Tensor;
+    using back = there.to('cpu');
+    equal([back.size, back.get(0), back.get(size - 1)], [size, i, i]);
+  }
 });
 
 uploadTest('pinned memory that cannot be had is an error', async () => {
