@@ -130,16 +130,11 @@ class Group:
             self.check()
 
 def add(group, first, awaitables):
-    """Takes objects that exist already in one step, which costs Ray less than a future for each of them."""
     try:
-        references = list({one for one in awaitables if isinstance(one, ray.ObjectRef)})
-        ready = ray.wait(references, num_returns=len(references), timeout=0)[0] if references else []
-        known = dict(zip(ready, get(ready)))
         for i, one in enumerate(awaitables, first):
-            if isinstance(one, ray.ObjectRef) and one in known:
-                group.take(i, False, known[one])
-            else:
-                group.cancels.append(watch(one, functools.partial(group.take, i)))
+            group.cancels.append(watch(one, functools.partial(group.take, i)))
+        if group.settle is None:
+            group.cancels.clear()  # another thread ended it meanwhile
     except BaseException as error:
         group.end(True, error)
 

@@ -2,6 +2,7 @@
 
 import { fromDLPack, Tensor } from 'dlpack';
 import { equal, ok } from '../assert.js';
+import { runChild } from '../child.js';
 import { testWith } from '../harness.js';
 import { define, py, rayMissing, rejection } from './available.js';
 
@@ -45,4 +46,10 @@ client = distributed.Client(n_workers=1, threads_per_worker=2, dashboard_address
   });
   ok(reason === 'enough');
   await py.callAsync(client.close);
+});
+
+testWith(rayMissing, 'examples/cluster/dask.ts', () => {
+  const { code, output } = runChild(import.meta.url, '../../examples/cluster/dask.js');
+  equal(code, 0, output);
+  for (const text of ['10 20 30', '100 200 300']) ok(output.includes(text), output);
 });

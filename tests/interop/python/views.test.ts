@@ -1,7 +1,7 @@
 /** Our tensor in Python: the buffer protocol, the array interface and `__dlpack__`; and objects that have only one of them. */
 
 import { fromDLPack, Tensor } from 'dlpack';
-import { type PyObject, PythonError } from 'dlpack/python';
+import { isPyObject, type PyObject, PythonError } from 'dlpack/python';
 import { equal, ok, throws } from '../../assert.js';
 import { testWith } from '../../harness.js';
 import { probe, py, pythonMissing, raises, value } from './available.js';
@@ -284,6 +284,14 @@ testWith(pythonMissing, 'whole numbers as floats', () => {
   equal([...types(1, py.float(1), [py.float(2)][0], 1.5, py.float(-0))], ['int', 'float', 'float', 'float', 'float']);
   equal(String(py.eval('lambda x: x')([py.float(1), 2])), '[1.0, 2]');
   throws('TypeError', 'a number for value', () => py.float('1' as never));
+});
+
+testWith(pythonMissing, 'values of other Python types, made with builtins', () => {
+  const builtins = py.import('builtins');
+  const show = py.eval('lambda *a: [repr(x) for x in a]');
+  const given = [builtins.complex(1, 2), builtins.slice(0, 2), builtins.Ellipsis, py.tuple(1, 'a')];
+  equal([...show(...given)], ['(1+2j)', 'slice(0, 2, None)', 'Ellipsis', "(1, 'a')"]);
+  ok(given.every(isPyObject), 'as results they stay Python objects');
 });
 
 testWith(torch.missing, 'a PyTorch tensor of whole floats', () => {
