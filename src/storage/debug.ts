@@ -16,20 +16,18 @@ const firstPlace = () => Math.floor(Math.random() * 2 ** 20) * 2 ** 32;
 
 // The mark of a pure call lets a bundler omit it from a program that does not use this module.
 let enabled = /* @__PURE__ */ variable('DLPACK_DEBUG') === '1';
-const storages = new Map<number, string>();
-const exports = new Map<number, string>();
-const gpuBuffers = new Set<Origin>();
+const stacks = {
+  storage: new Map<unknown, string>(),
+  export: new Map<unknown, string>(),
+  'gpu-buffer': new Map<unknown, string>(),
+};
 /** The numbers differ between threads, because native code lists the exports of all threads. */
 let lastPlace = /* @__PURE__ */ firstPlace();
 
 /** Starts or stops recording. The environment variable DLPACK_DEBUG=1 starts it at load time. */
 export function setDebug(on: boolean): void {
   enabled = on;
-  if (!on) {
-    storages.clear();
-    exports.clear();
-    gpuBuffers.clear();
-  }
+  if (!on) for (const kind of Object.values(stacks)) kind.clear();
 }
 
 export function isDebug(): boolean {
@@ -51,39 +49,39 @@ function origin(): string {
 
 /** In debug mode: records the origin of the storage with this handle. */
 export function recordStorage(handle: number): void {
-  storages.set(handle, origin());
+  stacks.storage.set(handle, origin());
 }
 
 export function forgetStorage(handle: number): void {
-  storages.delete(handle);
+  stacks.storage.delete(handle);
 }
 
 /** A number for an export that is about to be made; 0 when debug mode is off. */
 export function recordExport(): number {
   if (!enabled) return 0;
-  exports.set(++lastPlace, origin());
+  stacks.export.set(++lastPlace, origin());
   return lastPlace;
 }
 
 /** In debug mode: records the origin of a GPUBuffer until the result is called. */
 export function recordGpuBuffer(): () => void {
-  const made: Origin = { kind: 'gpu-buffer', stack: origin() };
-  gpuBuffers.add(made);
-  return () => void gpuBuffers.delete(made);
+  const key = {};
+  stacks['gpu-buffer'].set(key, origin());
+  return () => void stacks['gpu-buffer'].delete(key);
+}
+
+function originsOf(kind: Origin['kind']): Origin[] {
+  return Array.from(stacks[kind].values(), (stack) => ({ kind, stack }));
 }
 
 export function liveGpuOrigins(): Origin[] {
-  return [...gpuBuffers];
+  return originsOf('gpu-buffer');
 }
 
 /** The origins of live storages, exports and GPUBuffers. `livePlaces` are the exports that native code still lists. */
 export function liveOrigins(livePlaces: ReadonlySet<number>): Origin[] {
-  for (const place of exports.keys()) {
-    if (!livePlaces.has(place)) exports.delete(place);
+  for (const place of stacks.export.keys()) {
+    if (!livePlaces.has(place as number)) stacks.export.delete(place);
   }
-  return [
-    ...Array.from(storages.values(), (stack): Origin => ({ kind: 'storage', stack })),
-    ...Array.from(exports.values(), (stack): Origin => ({ kind: 'export', stack })),
-    ...gpuBuffers,
-  ];
+  return (['storage', 'export', 'gpu-buffer'] as const).flatMap(originsOf);
 }

@@ -189,6 +189,11 @@ export function lanesCodec({ name, base, lanes }: DTypeInfo, step: number): Elem
   };
 }
 
+/** The dtype of the real and the imaginary part of a complex dtype. */
+export function partOf({ bits }: DTypeInfo): DTypeInfo {
+  return dtypeFromName(`float${bits / 2}`);
+}
+
 function make(dtype: DTypeInfo): ElementCodec {
   if (dtype.lanes > 1) return lanesCodec(dtype, dtype.bits);
   switch (dtype.code) {
@@ -199,10 +204,8 @@ function make(dtype: DTypeInfo): ElementCodec {
       return wideIntegerCodec(dtype);
     case TypeCode.bool:
       return boolCodec;
-    case TypeCode.complex: {
-      const part = dtype.bits === 128 ? 'float64' : dtype.bits === 64 ? 'float32' : 'float16';
-      return complexCodec(elementCodec(dtypeFromName(part)), dtype.bits / 2);
-    }
+    case TypeCode.complex:
+      return complexCodec(elementCodec(partOf(dtype)), dtype.bits / 2);
     default:
       return floatCodec(dtype);
   }

@@ -6,7 +6,7 @@
  */
 
 import { type Complex, type DTypeInfo, dtypeFromName, TypeCode } from '../dtype.js';
-import type { ElementValue } from './element.js';
+import { type ElementValue, partOf } from './element.js';
 import { miniFloat } from './minifloat.js';
 
 type Format<T> = (value: T) => string;
@@ -100,19 +100,12 @@ function floatFormat(values: readonly number[], dtype: DTypeInfo, plus = ''): Fo
   };
 }
 
-const parts = { 32: 'float16', 64: 'float32', 128: 'float64' } as const;
-
-function complexFormat(values: readonly Complex[], { bits }: DTypeInfo): Format<Complex> {
-  const part = dtypeFromName(parts[bits as keyof typeof parts]);
-  const real = floatFormat(
-    values.map(({ re }) => re),
-    part,
-  );
-  const imaginary = floatFormat(
-    values.map(({ im }) => im),
-    part,
-    '+',
-  );
+function complexFormat(values: readonly Complex[], dtype: DTypeInfo): Format<Complex> {
+  const part = partOf(dtype);
+  const reals = values.map(({ re }) => re);
+  const imaginaries = values.map(({ im }) => im);
+  const real = floatFormat(reals, part);
+  const imaginary = floatFormat(imaginaries, part, '+');
   return ({ re, im }) => {
     const text = imaginary(im);
     const end = text.trimEnd();

@@ -9,6 +9,7 @@ import { type DTypeInfo, dtypeFromName, TypeCode } from '../dtype.js';
 import { UnsupportedDTypeError } from '../errors.js';
 import type { Pass } from '../storage/backend.js';
 import type { Descriptor } from '../storage/descriptor.js';
+import { partOf } from './element.js';
 
 interface Axis {
   length: number;
@@ -23,12 +24,6 @@ function scalarOf(dtype: DTypeInfo): DTypeInfo {
 
 export function isComplex(dtype: DTypeInfo): boolean {
   return dtype.code === TypeCode.complex;
-}
-
-const parts = { 32: 'float16', 64: 'float32', 128: 'float64' } as const;
-
-function partOf(dtype: DTypeInfo): DTypeInfo {
-  return dtypeFromName(parts[dtype.bits as keyof typeof parts]);
 }
 
 /** The passes that write `source` into `target`. Both have the same shape, which is not empty. */
