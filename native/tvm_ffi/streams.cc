@@ -18,22 +18,18 @@ static void GetStream(Context*, StreamRequest* request) {
   request->stream = reinterpret_cast<uint64_t>(library.EnvGetStream(request->device_type, request->device_id));
 }
 
-typedef void (*ErrorSetter)(void* error_ctx, const char* kind, const char* message);
-
-// The caller of an allocator may pass no error function.
-static int Refuse(ErrorSetter SetError, void* error_ctx, const char* kind, const char* message) {
-  if (SetError != nullptr) SetError(error_ctx, kind, message);
-  return -1;
-}
-
 // Calls the JavaScript allocator with [dtype, device, ...shape]. It returns one of our tensor objects.
 static int AllocateInJavaScript(DLTensor* prototype, DLManagedTensorVersioned** out, void* error_ctx,
-                                ErrorSetter SetError) {
+                                void (*SetError)(void* error_ctx, const char* kind, const char* message)) {
   *out = nullptr;
+  // The caller of an allocator may pass no error function.
+  const auto fail = [&](const char* kind, const char* message) {
+    if (SetError != nullptr) SetError(error_ctx, kind, message);
+    return -1;
+  };
   Context* self = allocating;
   if (self == nullptr || prototype->ndim < 0 || prototype->ndim > kMaxNdim) {
-    return Refuse(SetError, error_ctx, "RuntimeError",
-                  "Expected an allocation on the JavaScript thread of 0 to 64 axes");
+    return fail("RuntimeError", "Expected an allocation on the JavaScript thread of 0 to 64 axes");
   }
   TVMFFIAny args[kMaxNdim + 2] = {};
   args[0].type_index = kTVMFFIDataType;
@@ -61,7 +57,7 @@ static int AllocateInJavaScript(DLTensor* prototype, DLManagedTensorVersioned** 
   }
   ReleaseValue(result);
   if (*out != nullptr) return 0;
-  return Refuse(SetError, error_ctx, "MemoryError", "Expected a Tensor from the allocator");
+  return fail("MemoryError", "Expected a Tensor from the allocator");
 }
 
 void UseOwnAllocator(Context* self) {

@@ -7,7 +7,7 @@
 
 import { pin } from '../native/pins.js';
 
-/** The number of the allocator function. Other values count from 1. native/tvm_ffi/callback.h has the same. */
+/** The number of the allocator function. Other values count from 1. native/tvm_ffi/context.h has the same. */
 export const ALLOCATOR = 0;
 
 const values: unknown[] = [undefined];
