@@ -52,9 +52,7 @@ export interface MaskedCudaArray {
 }
 
 /** Makes the storage of the tensor, which keeps the owner of the memory alive. */
-interface Keeper {
-  hold(start: bigint, nbytes: number): Storage;
-}
+type Hold = (start: bigint, nbytes: number) => Storage;
 
 interface Settings {
   readonly dtype: DType | undefined;
@@ -89,7 +87,7 @@ export function fromCudaArrayInterface(
   foreign?.drop();
   const entries = readEntries(foreign === null ? description : foreign.raw);
   refuseMask(entries);
-  return new Tensor(describeArray(entries, settings, keeperOf(owner)));
+  return new Tensor(describeArray(entries, settings, holdFor(owner)));
 }
 
 /**
@@ -107,17 +105,17 @@ function takeArray(object: object, options?: CudaArrayOptions): Descriptor {
     if (taken) return taken;
   }
   const settings = readOptions(options);
-  return useArray(object, (entries, keeper) => {
+  return useArray(object, (entries, hold) => {
     refuseMask(entries);
-    return describeArray(entries, settings, keeper);
+    return describeArray(entries, settings, hold);
   });
 }
 
 /** As {@link asCudaArray}, for arrays that may have a mask. The mask is a separate tensor. */
 export function asMaskedCudaArray(object: object, options?: CudaArrayOptions): MaskedCudaArray {
   const settings = readOptions(options);
-  return useArray(object, (entries, keeper) => {
-    const data = new Tensor(describeArray(entries, settings, keeper));
+  return useArray(object, (entries, hold) => {
+    const data = new Tensor(describeArray(entries, settings, hold));
     if (entries.mask === null) return { data, mask: null };
     try {
       const mask = asCudaArray(entries.mask as object, { sync: settings.sync });
@@ -135,8 +133,8 @@ export function asMaskedCudaArray(object: object, options?: CudaArrayOptions): M
   });
 }
 
-/** Reads the interface of an object and calls `use` with it and with a keeper of the object. */
-function useArray<T>(object: object, use: (entries: ArrayEntries, keeper: Keeper) => T): T {
+/** Reads the interface of an object and calls `use` with it and with a function that keeps the object. */
+function useArray<T>(object: object, use: (entries: ArrayEntries, hold: Hold) => T): T {
   const foreign = typeof object === 'function' ? (foreignObjects?.readArray(object, false) ?? null) : null;
   if (foreign === null) {
     const isObject = typeof object === 'object' || typeof object === 'function';
@@ -151,17 +149,15 @@ function useArray<T>(object: object, use: (entries: ArrayEntries, keeper: Keeper
           : '';
       throw new ArgumentTypeError('object', `an object with __cuda_array_interface__${where}`, object);
     }
-    return use(readEntries(description), keeperOf(object));
+    return use(readEntries(description), holdFor(object));
   }
   let isHeld = false;
-  const keeper: Keeper = {
-    hold(_start, nbytes) {
-      isHeld = true;
-      return foreign.hold(nbytes);
-    },
+  const hold: Hold = (_start, nbytes) => {
+    isHeld = true;
+    return foreign.hold(nbytes);
   };
   try {
-    return use(readEntries(foreign.raw), keeper);
+    return use(readEntries(foreign.raw), hold);
   } finally {
     if (!isHeld) foreign.drop();
   }
@@ -170,14 +166,11 @@ function useArray<T>(object: object, use: (entries: ArrayEntries, keeper: Keeper
 /** The function refers to the owner and so keeps it alive. */
 const keep = (owner: unknown) => (): unknown => owner;
 
-function keeperOf(owner: unknown): Keeper {
-  return {
-    hold(start, nbytes) {
-      const backend = getBackend();
-      if (backend === null)
-        throw new BufferError('Expected native code for memory at an address but there is none here');
-      return backend.importAddress(start, nbytes, keep(owner));
-    },
+function holdFor(owner: unknown): Hold {
+  return (start, nbytes) => {
+    const backend = getBackend();
+    if (backend === null) throw new BufferError('Expected native code for memory at an address but there is none here');
+    return backend.importAddress(start, nbytes, keep(owner));
   };
 }
 
@@ -192,7 +185,7 @@ function refuseMask({ mask }: ArrayEntries): void {
 const words = new BigUint64Array(1);
 const halves = new Uint32Array(words.buffer);
 
-function describeArray(entries: ArrayEntries, settings: Settings, keeper: Keeper): Descriptor {
+function describeArray(entries: ArrayEntries, settings: Settings, hold: Hold): Descriptor {
   const { dtype, bytes } = elementsOf(entries.typestr, settings.dtype);
   const outer = checkShape(entries.shape);
   const { shape, strides } =
@@ -203,7 +196,7 @@ function describeArray(entries: ArrayEntries, settings: Settings, keeper: Keeper
   const span = spanOf(shape, strides);
   if (span === null) {
     const device = emptyDevice(entries.pointer, settings.device);
-    return new Descriptor(keeper.hold(0n, 0), dtype, device, shape, strides, 0, flags);
+    return new Descriptor(hold(0n, 0), dtype, device, shape, strides, 0, flags);
   }
   const low = (span.low * dtype.itemBits) / 8;
   const high = Math.ceil(((span.high + 1) * dtype.itemBits) / 8);
@@ -227,7 +220,7 @@ function describeArray(entries: ArrayEntries, settings: Settings, keeper: Keeper
     );
   }
   const binding = cuda();
-  const storage = keeper.hold(low === 0 ? pointer : pointer + BigInt(low), high - low);
+  const storage = hold(low === 0 ? pointer : pointer + BigInt(low), high - low);
   const slot = enter(AdmitRequest.WORDS);
   try {
     u64[slot + AdmitRequest.ADDRESS] = pointer;

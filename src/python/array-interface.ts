@@ -12,11 +12,10 @@ import { TensorResult, WireHeader } from '../native/wire-layout.js';
 import { takeTensorInto } from '../native/wire-tensor.js';
 import type { Descriptor } from '../storage/descriptor.js';
 import type { ForeignArray } from '../storage/foreign.js';
-import type { Storage } from '../storage/storage.js';
 import { binding } from './binding.js';
 import { importModule, isPyObject, type PyObject } from './object.js';
 import { perform } from './operations.js';
-import { makeStorage, PythonStorage } from './python-storage.js';
+import { makeStorage } from './python-storage.js';
 import { findReference, liveHandle } from './reference.js';
 import { Operation, TakeArrayRequest } from './wire-layout.js';
 
@@ -39,21 +38,6 @@ function toEntries(dict: PyObject): unknown {
   return Object.fromEntries(names.map((name) => [name, name === 'mask' ? dict.get(name) : toValue(dict.get(name))]));
 }
 
-class PythonArray implements ForeignArray {
-  constructor(
-    private readonly handle: number,
-    readonly raw: unknown,
-  ) {}
-
-  hold(nbytes: number): Storage {
-    return new PythonStorage(this.handle, nbytes);
-  }
-
-  drop(): void {
-    releaseStorage(this.handle);
-  }
-}
-
 /** Reads the interface of an object, or an object that is itself the interface, entry by entry. */
 export function readArray(source: object, isInterface: boolean): ForeignArray | null {
   const reference = findReference(source);
@@ -62,7 +46,7 @@ export function readArray(source: object, isInterface: boolean): ForeignArray | 
   if (handle === 0) throw new BufferError('Out of memory: could not keep a Python object for a tensor');
   try {
     const dict = isInterface ? source : perform(Operation.getAttribute, reference, '__cuda_array_interface__');
-    return new PythonArray(handle, toEntries(dict));
+    return { raw: toEntries(dict), hold: (nbytes) => makeStorage(handle, nbytes), drop: () => releaseStorage(handle) };
   } catch (error) {
     releaseStorage(handle);
     throw error;
