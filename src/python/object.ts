@@ -7,7 +7,7 @@
 import { ArgumentTypeError } from '../errors.js';
 import type { Descriptor } from '../storage/descriptor.js';
 import type { ImportRequest } from '../storage/foreign.js';
-import { Tensor } from '../tensor.js';
+import type { Tensor } from '../tensor.js';
 import { consume, perform, performTensor } from './operations.js';
 import { keywordsOf } from './proxy.js';
 import { findReference, type Reference } from './reference.js';
@@ -47,8 +47,7 @@ export function takeObject(source: object, request: ImportRequest | null): Descr
 /** `fromDLPack(callable(...args))` in one step, without the object in between. */
 export function callTensor(callable: PyObject, args: PyArgument[]): Tensor {
   const keywords = keywordsOf(args);
-  const descriptor = performTensor(referenceOf(callable), keywords === null ? args : args.slice(0, -1), keywords);
-  return new Tensor(descriptor);
+  return performTensor(referenceOf(callable), keywords === null ? args : args.slice(0, -1), keywords);
 }
 
 /** Python's `object[key]`. */

@@ -15,6 +15,7 @@ import { takeTensorInto, writeTensor } from '../native/wire-tensor.js';
 import { isDebug, recordExport } from '../storage/debug.js';
 import type { Descriptor } from '../storage/descriptor.js';
 import type { ImportRequest } from '../storage/foreign.js';
+import { Tensor } from '../tensor.js';
 import { descriptorOf, TensorView } from '../view.js';
 import {
   beginRequest,
@@ -51,6 +52,7 @@ import {
 const { u32, i32, f64 } = wire;
 // An import from another chunk of dist costs a load and a check at each use.
 const View = TensorView;
+const OwnTensor = Tensor;
 const readDescriptor = descriptorOf;
 const findPlace = placeOf;
 const describe = writeTensor;
@@ -74,16 +76,19 @@ export function perform(
 }
 
 /** A call whose result is a tensor. */
-export function performTensor(subject: Reference, args: readonly unknown[], keywords: Keywords | null): Descriptor {
+export function performTensor(subject: Reference, args: readonly unknown[], keywords: Keywords | null): Tensor {
   const slot = keywords === null ? enterPlainCall(Operation.callTensor, subject, args) : 0;
-  return slot === 0 ? send(Operation.callTensor, subject, null, args, keywords, takeTensor) : performPlain(slot);
+  return slot === 0
+    ? new OwnTensor(send(Operation.callTensor, subject, null, args, keywords, takeTensor))
+    : performPlain(slot);
 }
 
-function performPlain(slot: number): Descriptor {
+/** Makes the Tensor, too. V8 inlines up to a limit, and would not inline its constructor in the caller. */
+function performPlain(slot: number): Tensor {
   const raised = sendPlain(slot);
   if (u32[slot * 2 + Outcome.FAILED] === 1) throw leaveWithError(slot, raised);
   leave(slot);
-  return takeDescriptor(u32[slot * 2 + PerformRequest.TENSOR_SLOT] as number);
+  return new OwnTensor(takeDescriptor(u32[slot * 2 + PerformRequest.TENSOR_SLOT] as number));
 }
 
 function sendPlain(slot: number): unknown {

@@ -9,7 +9,7 @@ import { placeOf } from '../native/export.js';
 import { wire } from '../native/wire.js';
 import { TensorResult } from '../native/wire-layout.js';
 import { descriptorOf, TensorView } from '../view.js';
-import { writeCell, writeTensorCell } from './cells.js';
+import { writeTensorCell } from './cells.js';
 import { findReference, liveHandle, type Reference } from './reference.js';
 import { keepSignalsLater } from './signals.js';
 import { enter, leave } from './slot.js';
@@ -44,7 +44,7 @@ export function enterPlainCall(operation: number, subject: Reference, args: read
   u32[half + PerformRequest.SPILLED] = 0;
   u32[half + PerformRequest.TENSOR_SLOT] = slot + RESULT;
   const first = slot + PerformRequest.CELLS;
-  writeCell(first, ValueKind.handle, handle, 0);
+  writeHandle(first * 2, handle);
   if (writeAll(first + Cell.WORDS, args)) return slot;
   leave(slot);
   return 0;
@@ -62,11 +62,17 @@ function writeAll(first: number, args: readonly unknown[]): boolean {
   }
 }
 
+/** Fills a cell. Short, so that V8 inlines it everywhere. */
+function writeHandle(half: number, handle: number): void {
+  u32[half + Cell.KIND] = ValueKind.handle;
+  u32[half + Cell.HANDLE] = handle;
+}
+
 function writePlain(word: number, value: unknown): boolean {
   if (typeof value === 'function') {
     const reference = findReference(value);
     if (reference === null || reference.handle === 0) return false;
-    writeCell(word, ValueKind.handle, reference.handle, 0);
+    writeHandle(word * 2, reference.handle);
     return true;
   }
   if (typeof value !== 'object' || !(value instanceof View)) return false;
