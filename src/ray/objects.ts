@@ -72,8 +72,10 @@ async function getOne(reference: PyObject, options: GetOptions): Promise<unknown
   return toJavaScript(value, helpers, null);
 }
 
-/** How many references are handled before the event loop continues. */
+/** How many values become JavaScript values before the event loop continues. */
 const TURN = 64;
+/** The same for references. For each of them this thread may have to wait while another thread holds the GIL. */
+const REFERENCES = 8;
 
 /** The values of many references, with one promise of Python: a promise for each costs more than a small task. */
 async function getAll(references: readonly PyObject[], { signal }: GetOptions): Promise<unknown[]> {
@@ -91,9 +93,9 @@ async function getAll(references: readonly PyObject[], { signal }: GetOptions): 
   settled.catch(() => {}); // awaited below, after the references were added
   let list: PyObject;
   try {
-    for (let i = 0; i < references.length && !isSettled; i += TURN) {
+    for (let i = 0; i < references.length && !isSettled; i += REFERENCES) {
       if (i > 0) await new Promise(setImmediate);
-      helpers.add(group, i, references.slice(i, i + TURN));
+      helpers.add(group, i, references.slice(i, i + REFERENCES));
     }
     list = await settled;
   } catch (error) {
