@@ -163,8 +163,12 @@ inline Status ReadInside(Instance* self, WireTensor* wire, uint64_t nbytes, cons
   *descriptor = &checked.descriptor;
   const bool is_known = number != 0 && number == checked.number;
   if (is_known) {
+    const double* dims = reinterpret_cast<const double*>(wire + 1);
+    const double* end = reinterpret_cast<const double*>(self->words + kWireWords);
+    if (2 * checked.descriptor.ndim > end - dims) return kNdim;  // a caller writes the layout there
+    if (!IsSize(wire->byte_offset)) return kTooLarge;
     const int64_t offset = static_cast<int64_t>(wire->byte_offset);
-    if (!IsSize(wire->byte_offset) || FractionBits(wire->byte_offset, offset) != 0) return kTooLarge;
+    if (FractionBits(wire->byte_offset, offset) != 0) return kTooLarge;
     checked.descriptor.byte_offset = static_cast<uint64_t>(offset);
     checked.descriptor.trace = wire->trace;
   } else {

@@ -36,8 +36,8 @@ Object* RefuseNew(Object*, Object*, Object*) {
 }
 
 MemberDef members[] = {
-    {"__weaklistoffset__", 19 /* T_PYSSIZET */, offsetof(FunctionBody, weak_references), 1 /* READONLY */, nullptr},
-    {"__name__", 6 /* T_OBJECT */, offsetof(FunctionBody, name), 1, "The name of the JavaScript function."},
+    {"__weaklistoffset__", 19 /* T_PYSSIZET */, 0, 1 /* READONLY */, nullptr},
+    {"__name__", 6 /* T_OBJECT */, 0, 1, "The name of the JavaScript function."},
     {nullptr, 0, 0, 0, nullptr},
 };
 
@@ -54,8 +54,9 @@ Object* MakeFunctionType() {
       {tp_members, members},
       {0, nullptr},
   };
-  for (MemberDef* member = members; member->name != nullptr; ++member)
-    member->offset += static_cast<ptrdiff_t>(api.head_size);
+  // Set, not added, because a program may start Python again after a start that failed.
+  members[0].offset = static_cast<ptrdiff_t>(api.head_size + offsetof(FunctionBody, weak_references));
+  members[1].offset = static_cast<ptrdiff_t>(api.head_size + offsetof(FunctionBody, name));
   TypeSpec spec = {"dlpack.Function", static_cast<int>(api.head_size + sizeof(FunctionBody)), 0, 1u << 18, slots};
   type = api.PyType_FromSpec(&spec);
   return NewRef(type);

@@ -57,10 +57,14 @@ export function sendTensor(at: number, descriptor: Descriptor, handle: number, t
 
 let lastNumber = 0;
 
-/** Gives a layout its next number. Numbers stay small integers, and those of the first remainder are not used. */
+/**
+ * Gives a layout its next number. Numbers stay small integers, and those of the first remainder are not used. The kept
+ * layout in its place counts as dropped at once, because a later tensor of the same request must not refer to it.
+ */
 function numberLayout(layout: SentLayout): number {
   lastNumber = (lastNumber & 0x3fffffff) + ((lastNumber & Wire.LAYOUT_MASK) === Wire.LAYOUT_MASK ? 2 : 1);
   layout.number = lastNumber;
+  u32[WireHeader.CHECKED_LAYOUTS + (lastNumber & Wire.LAYOUT_MASK)] = 0;
   return lastNumber;
 }
 

@@ -161,3 +161,11 @@ test('a misspelt option is refused, and the error names the nearest option', () 
 test('a path in place of options is refused', () => {
   throws('TypeError', '{ executable: "/path/to/python3" } for options', () => python('/usr/bin/python3' as never));
 });
+
+testWith(pythonMissing, 'a start after a start that failed', () => {
+  const modules = join(folder, 'modules');
+  mkdirSync(modules);
+  writeFileSync(join(modules, 'signal.py'), 'raise ImportError("as asked")\n');
+  const { code, output } = runChild(import.meta.url, './children/start-again.js', { env: { PYTHONPATH: modules } });
+  equal([code, output.trim()], [0, 'failed\nnamed 7 <dlpack.Function named>'], output);
+});

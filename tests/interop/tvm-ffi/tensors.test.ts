@@ -490,3 +490,16 @@ testWith(kernelsMissing, 'a tensor that a kernel keeps after its first call stay
   equal(kept.toArray(), [1, 2, 3]);
   kept.dispose();
 });
+
+testWith(kernelsMissing, 'a new layout may take the place of the layout of a later argument', () => {
+  const { sum_rows } = loadModule(kernelsPath);
+  const matrices = Array.from({ length: 20 }, (_, i) => {
+    const values = new Float32Array(2 * i + 2).map((_, at) => at);
+    return importManaged(exportManaged(Tensor.from(values, { shape: [2, i + 1] })));
+  });
+  for (const [i, matrix] of matrices.entries()) {
+    const out = Tensor.wrap(new Float32Array(2)); // shares the number of its layout with those of earlier rounds
+    sum_rows?.(matrix, out);
+    equal(out.toArray(), [(i * (i + 1)) / 2, ((i + 1) * (3 * i + 2)) / 2], `${i + 1} columns`);
+  }
+});
