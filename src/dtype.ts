@@ -197,7 +197,7 @@ export function dtypeFromCode(code: number, bits: number, lanes: number): DTypeI
   const known = fits ? byKey.get(pack(code, bits, lanes)) : undefined;
   if (known !== undefined) return known;
   const numbers = `(code ${code}, bits ${bits}, lanes ${lanes})`;
-  const base = fits || (bits & 0xff) === bits ? baseByKey.get(pack(code, bits, 0)) : undefined;
+  const base = fits || (lanes & 0xffff) !== lanes ? baseByKey.get(pack(code, bits, 0)) : undefined;
   if (base === undefined) {
     const codeName = Object.entries(TypeCode).find(([, value]) => value === code)?.[0];
     throw new UnsupportedDTypeError(

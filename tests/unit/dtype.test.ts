@@ -73,6 +73,8 @@ test('unknown codes, widths, lanes and names are refused by name', () => {
   // 288 bits of code 0 must not be mistaken for 32 bits of code 1.
   throws('UnsupportedDTypeError', '288', () => formatDType({ code: 0, bits: 288, lanes: 1 }));
   throws('UnsupportedDTypeError', 'NaN', () => formatDType({ code: Number.NaN, bits: 32, lanes: 1 }));
+  throws('UnsupportedDTypeError', 'a type code', () => formatDType({ code: 2.5, bits: 32, lanes: 1 }));
+  throws('UnsupportedDTypeError', 'a type code', () => formatDType({ code: 0x2002, bits: 0, lanes: 1 }));
   throws('UnsupportedDTypeError', "'float33'", () => parseDType('float33' as never));
   throws('UnsupportedDTypeError', "'float32x0'", () => parseDType('float32x0' as never));
   throws('UnsupportedDTypeError', "'float32x70000'", () => parseDType('float32x70000'));
