@@ -109,6 +109,7 @@ class Group:
     """Settles one promise with the values of many awaitables, or with the first error."""
     def __init__(self, count, settle):
         self.count, self.settle, self.values, self.cancels = count, settle, {}, []
+        self.awaitables = []  # those that are not awaited yet; JavaScript may drop its references to them
         self.check()
 
     def check(self):
@@ -121,6 +122,7 @@ class Group:
             settle(failed, value)
             self.values.clear()
             self.cancels.clear()  # the futures refer to this group
+            self.awaitables = []
 
     def take(self, i, failed, value):
         if failed:
@@ -129,9 +131,12 @@ class Group:
             self.values[i] = value
             self.check()
 
-def add(group, first, awaitables):
+def collect(group, awaitables):
+    group.awaitables.extend(awaitables)
+
+def add(group, first, end):
     try:
-        for i, one in enumerate(awaitables, first):
+        for i, one in enumerate(group.awaitables[first:end], first):
             group.cancels.append(watch(one, functools.partial(group.take, i)))
         if group.settle is None:
             group.cancels.clear()  # another thread ended it meanwhile
@@ -178,7 +183,8 @@ export interface Helpers {
   init: PyObject;
   watch(awaitable: PyObject, settle: PyObject): PyObject;
   Group(count: number, settle: PyObject): PyObject;
-  add(group: PyObject, first: number, awaitables: readonly PyObject[]): void;
+  collect(group: PyObject, awaitables: readonly PyObject[]): void;
+  add(group: PyObject, first: number, end: number): void;
   stop: PyObject;
   stop_waiting: PyObject;
   work: PyObject;
@@ -196,6 +202,7 @@ const names: readonly (keyof Helpers)[] = [
   'init',
   'watch',
   'Group',
+  'collect',
   'add',
   'stop',
   'stop_waiting',

@@ -76,6 +76,8 @@ async function getOne(reference: PyObject, options: GetOptions): Promise<unknown
 const TURN = 64;
 /** The same for references. For each of them this thread may have to wait while another thread holds the GIL. */
 const REFERENCES = 8;
+/** How many references one request takes to Python. */
+const COLLECTED = 1024;
 
 /** The values of many references, with one promise of Python: a promise for each costs more than a small task. */
 async function getAll(references: readonly PyObject[], { signal }: GetOptions): Promise<unknown[]> {
@@ -83,9 +85,19 @@ async function getAll(references: readonly PyObject[], { signal }: GetOptions): 
   const { helpers } = load();
   signal?.throwIfAborted();
   const stop = () => void callAsync(helpers.stop, group).catch(() => {});
-  const { settler, promise } = newSettler<PyObject>(signal ?? null, stop);
-  const group = helpers.Group(references.length, settler);
-  settler[Symbol.dispose]();
+  const { settler, promise, drop } = newSettler<PyObject>(signal ?? null, stop);
+  let group: PyObject;
+  const count = references.length;
+  try {
+    group = helpers.Group(count, settler);
+    // All at once, because the program may change the array or dispose the references before the values are here.
+    for (let i = 0; i < count; i += COLLECTED) helpers.collect(group, references.slice(i, i + COLLECTED));
+  } catch (error) {
+    drop();
+    throw taskError(error, helpers);
+  } finally {
+    settler[Symbol.dispose]();
+  }
   let isSettled = false;
   const settled = promise.finally(() => {
     isSettled = true;
@@ -93,9 +105,9 @@ async function getAll(references: readonly PyObject[], { signal }: GetOptions): 
   settled.catch(() => {}); // awaited below, after the references were added
   let list: PyObject;
   try {
-    for (let i = 0; i < references.length && !isSettled; i += REFERENCES) {
+    for (let i = 0; i < count && !isSettled; i += REFERENCES) {
       if (i > 0) await new Promise(setImmediate);
-      helpers.add(group, i, references.slice(i, i + REFERENCES));
+      helpers.add(group, i, i + REFERENCES);
     }
     list = await settled;
   } catch (error) {

@@ -206,6 +206,13 @@ def stop():
   equal(((await next) as PythonError).message, 'RuntimeError: stopped', 'the loop does it afterwards');
 });
 
+for (const how of ['dispose', 'empty']) {
+  testWith(pythonMissing, `get of an array of Ray has its own references: ${how}`, () => {
+    const { code, output } = runChild(import.meta.url, './children/many-references.js', { args: [how] });
+    equal([code, output.trim()], [0, '3000'], output);
+  });
+}
+
 testWith(pythonMissing, 'a future that JavaScript disposes while it is pending', async () => {
   const [event, wait] = define(
     'event = threading.Event()\nasync def wait():\n  while not event.is_set(): await asyncio.sleep(0.001)\n  return 9',
