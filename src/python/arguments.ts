@@ -13,7 +13,7 @@ import { adaptArgument } from '../protocol/adapters.js';
 import { DLPACK } from '../protocol/managed.js';
 import type { Descriptor } from '../storage/descriptor.js';
 import { descriptorOf, TensorView } from '../view.js';
-import { writeCell, writeTensorCell } from './cells.js';
+import { writeCell, writeNumber, writeTensorCell } from './cells.js';
 import { type JavaScriptFunction, nameOf, numberOf, pinValue, Thrown, unpinValue } from './functions.js';
 import { PyFloat } from './keywords.js';
 import { findReference, liveHandle, pinReference, type Reference, unpinReference } from './reference.js';
@@ -127,12 +127,9 @@ export function writeArgument(word: number, value: unknown, depth: number): void
       else writeCell(word, ValueKind.handle, handleOf(reference), 0);
       return;
     }
-    case 'number': {
-      // -0 is a float. So are numbers that are not safe integers.
-      const isInteger = Number.isSafeInteger(value) && !Object.is(value, -0);
-      writeCell(word, isInteger ? ValueKind.int : ValueKind.float, 0, value);
+    case 'number':
+      writeNumber(word, value);
       return;
-    }
     case 'object':
       if (value instanceof View) writeTensor(word, descriptorOf(value));
       else if (value === null) writeCell(word, ValueKind.none, 0, 0);

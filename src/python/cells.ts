@@ -23,6 +23,12 @@ export function writeCell(word: number, kind: number, handle: number, number: nu
   f64[word + Cell.NUMBER] = number;
 }
 
+/** Fills a cell with an int or a float. -0 is a float, and so are numbers that are not safe integers. */
+export function writeNumber(word: number, value: number): void {
+  const isInteger = Number.isSafeInteger(value) && !Object.is(value, -0);
+  writeCell(word, isInteger ? ValueKind.int : ValueKind.float, 0, value);
+}
+
 /** Describes a tensor in native memory at the top of the wire, and refers to it in a cell. */
 export function writeTensorCell(word: number, descriptor: Descriptor): void {
   const trace = isDebug() ? recordExport() : 0; // first, because user code may hook stack traces

@@ -62,17 +62,25 @@ type Spill = Extras['spill'];
 const none: readonly unknown[] = [];
 
 /** Makes a proxy for a handle that native code returned. */
-export const wrap = defineProxies({ perform, consume, convert });
+export const wrap = defineProxies({ perform, call, consume, convert });
 
-/** Runs one operation, with an object, a name, arguments and keywords where the operation has them. */
+/** Runs one operation, with an object, a name and arguments where the operation has them. */
 export function perform(
   operation: number,
   subject: Reference | null,
   name: string | null = null,
   args: readonly unknown[] = none,
-  keywords: Keywords | null = null,
 ): unknown {
-  return send(operation, subject, name, args, keywords, takeResult);
+  return send(operation, subject, name, args, null, takeResult);
+}
+
+function call(subject: Reference, args: readonly unknown[], keywords: Keywords | null): unknown {
+  const slot = keywords === null ? enterPlainCall(Operation.call, subject, args) : 0;
+  if (slot === 0) return send(Operation.call, subject, null, args, keywords, takeResult);
+  const spilled = sendPlain(slot);
+  if (u32[slot * 2 + Outcome.FAILED] === 1) throw leaveWithError(slot, spilled);
+  leave(slot);
+  return takeResult(slot, spilled);
 }
 
 /** A call whose result is a tensor. */

@@ -1,5 +1,5 @@
 /**
- * Calls with few arguments, which all are Python objects or tensors in native memory. They need no temporaries, so V8
+ * Calls with few arguments, which all are Python objects, numbers or tensors in native memory. They need no temporaries, so V8
  * can inline most of the way from the call to its result.
  *
  * @module
@@ -9,7 +9,7 @@ import { placeOf } from '../native/export.js';
 import { wire } from '../native/wire.js';
 import { TensorResult } from '../native/wire-layout.js';
 import { descriptorOf, TensorView } from '../view.js';
-import { writeTensorCell } from './cells.js';
+import { writeNumber, writeTensorCell } from './cells.js';
 import { findReference, liveHandle, type Reference } from './reference.js';
 import { keepSignalsLater } from './signals.js';
 import { enter, leave } from './slot.js';
@@ -34,6 +34,7 @@ const RESULT = PerformRequest.WORDS + CELLS * Cell.WORDS;
 export function enterPlainCall(operation: number, subject: Reference, args: readonly unknown[]): number {
   const count = 1 + args.length;
   if (count > CELLS) return 0;
+  for (let i = 0; i < args.length; i++) if (!isPlain(args[i])) return 0;
   keepSignalsLater();
   const handle = liveHandle(subject);
   const slot = enter(RESULT + TensorResult.WORDS);
@@ -48,6 +49,13 @@ export function enterPlainCall(operation: number, subject: Reference, args: read
   if (writeAll(first + Cell.WORDS, args)) return slot;
   leave(slot);
   return 0;
+}
+
+/** Apart from the writing, because `instanceof` may run user code, and that could release an object already written. */
+function isPlain(value: unknown): boolean {
+  return (
+    typeof value === 'function' || typeof value === 'number' || (typeof value === 'object' && value instanceof View)
+  );
 }
 
 /** False when an argument does not fit. The call then starts again and throws what there is to throw. */
@@ -69,14 +77,17 @@ function writeHandle(half: number, handle: number): void {
 }
 
 function writePlain(word: number, value: unknown): boolean {
+  if (typeof value === 'number') {
+    writeNumber(word, value);
+    return true;
+  }
   if (typeof value === 'function') {
     const reference = findReference(value);
     if (reference === null || reference.handle === 0) return false;
     writeHandle(word * 2, reference.handle);
     return true;
   }
-  if (typeof value !== 'object' || !(value instanceof View)) return false;
-  const descriptor = readDescriptor(value);
+  const descriptor = readDescriptor(value as TensorView);
   if (findPlace(descriptor) !== 'native') return false;
   writeTensorCell(word, descriptor);
   return true;

@@ -22,13 +22,8 @@ import { Operation } from './wire-layout.js';
 
 /** The operations that the traps call. */
 export interface Operations {
-  perform(
-    operation: number,
-    subject: Reference | null,
-    name?: string | null,
-    args?: readonly unknown[],
-    keywords?: Keywords | null,
-  ): unknown;
+  perform(operation: number, subject: Reference | null, name?: string | null, args?: readonly unknown[]): unknown;
+  call(subject: Reference, args: readonly unknown[], keywords: Keywords | null): unknown;
   consume(reference: Reference, request: ImportRequest | null): Descriptor;
   /** The handle of a converter's result for a value; 0 when the function has to be called. */
   convert(converter: Reference, value: unknown): number;
@@ -153,7 +148,7 @@ function methodsOf({ perform, consume }: Operations): Record<symbol, Method> {
 
 /** The function that makes a proxy for a handle that native code returned. */
 export function defineProxies(operations: Operations): (handle: number, isConverter?: boolean) => object {
-  const { perform, convert } = operations;
+  const { perform, call, convert } = operations;
   const methods = methodsOf(operations);
   const dispose = Symbol.dispose;
   const importModule = (name: string) => perform(Operation.import, null, name);
@@ -197,7 +192,7 @@ export function defineProxies(operations: Operations): (handle: number, isConver
       }
       const keywords = keywordsOf(args);
       try {
-        return perform(Operation.call, this, null, keywords === null ? args : args.slice(0, -1), keywords);
+        return call(this, keywords === null ? args : args.slice(0, -1), keywords);
       } catch (error) {
         throw keywords === null ? hintKeywords(error, args) : error;
       }
