@@ -1,4 +1,4 @@
-// Uploads for JavaScript. JavaScript thread, except Execute.
+// Uploads for JavaScript. JavaScript thread, except Run.
 #include <stdlib.h>
 
 #include "../async_work.h"
