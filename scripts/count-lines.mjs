@@ -106,7 +106,7 @@ function describe(tree) {
 }
 
 /** Functions that set an item, a current stream and the type of a class, which are not hooks. */
-const setters = new Set(['setItem', 'setCurrentHandle', 'setHostType']);
+const setters = new Set(['setItem', 'setCurrentHandle']);
 
 /** Functions that users call are not hooks. */
 function isPublic(tree, name) {

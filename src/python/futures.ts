@@ -5,7 +5,7 @@
  * @module
  */
 
-import { BufferError } from '../errors.js';
+import { ArgumentTypeError, BufferError } from '../errors.js';
 import { checkOptions, type OptionNames } from '../options.js';
 import { callAsync, newNumber, promiseFor, stopWaiting } from './async.js';
 import { binding } from './binding.js';
@@ -168,6 +168,13 @@ export interface AsyncOptions {
 
 const optionNames: OptionNames<AsyncOptions> = { signal: true };
 
+/** The checked signal of options; null without a signal. */
+export function signalOf(options: AsyncOptions | undefined): AbortSignal | null {
+  const signal = options?.signal ?? null;
+  if (signal === null || signal instanceof AbortSignal) return signal;
+  throw new ArgumentTypeError('signal', 'an AbortSignal', signal);
+}
+
 /**
  * A promise, and the Python callable `settle(failed, value)` that settles it. If the signal aborts, the promise is
  * rejected with the reason, and `cancel` is called. `drop` ends the waiting.
@@ -199,16 +206,19 @@ export async function awaitWith<T = PyObject>(
 ): Promise<T> {
   referenceOf(awaitable);
   if (options !== undefined) checkOptions(options, optionNames, '{ signal: controller.signal }');
-  const signal = options?.signal ?? null;
+  const signal = signalOf(options);
   if (signal?.aborted) {
     loadFutures().discard(awaitable);
     throw signal.reason;
   }
-  let cancel: PyObject;
+  let cancel: PyObject | null = null;
   // On another thread, because the cancel of some libraries waits for another process.
-  const { settler, promise, drop } = newSettler<T>(signal, () => void callAsync(cancel).catch(() => {}));
+  const stop = () => void (cancel === null || callAsync(cancel).catch(() => {}));
+  const { settler, promise, drop } = newSettler<T>(signal, stop);
+  promise.catch(() => {}); // if watch throws, nothing awaits the promise
   try {
     cancel = watch(awaitable, settler);
+    if (signal?.aborted) stop(); // the awaitable called JavaScript, which aborted
   } catch (error) {
     drop();
     throw error;
@@ -216,7 +226,7 @@ export async function awaitWith<T = PyObject>(
     settler[Symbol.dispose]();
   }
   // Only a signal needs the function. It keeps the future alive, and with it the result.
-  const forget = () => cancel[Symbol.dispose]();
+  const forget = () => cancel?.[Symbol.dispose]();
   if (signal === null) forget();
   else promise.then(forget, forget);
   return promise;

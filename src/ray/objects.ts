@@ -7,7 +7,7 @@
 import { ArgumentTypeError } from '../errors.js';
 import { node } from '../native/node-modules.js';
 import { checkOptions, type OptionNames } from '../options.js';
-import { awaitWith, newSettler } from '../python/futures.js';
+import { awaitWith, newSettler, signalOf } from '../python/futures.js';
 import { callAsync, isPyObject, type PyArgument, type PyObject } from '../python/index.js';
 import { taskError } from './error.js';
 import { load } from './helpers.js';
@@ -80,12 +80,13 @@ const REFERENCES = 8;
 const COLLECTED = 1024;
 
 /** The values of many references, with one promise of Python: a promise for each costs more than a small task. */
-async function getAll(references: readonly PyObject[], { signal }: GetOptions): Promise<unknown[]> {
+async function getAll(references: readonly PyObject[], options: GetOptions): Promise<unknown[]> {
   references.forEach(checkReference);
+  const signal = signalOf(options);
   const { helpers } = load();
   signal?.throwIfAborted();
   const stop = () => void callAsync(helpers.stop, group).catch(() => {});
-  const { settler, promise, drop } = newSettler<PyObject>(signal ?? null, stop);
+  const { settler, promise, drop } = newSettler<PyObject>(signal, stop);
   let group: PyObject;
   const count = references.length;
   try {

@@ -1,4 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
+import { isDLPackError } from 'dlpack';
 import { isPyObject, type PyObject, PythonError } from 'dlpack/python';
 import { equal, ok, rejection, throws } from '../../assert.js';
 import { runChild } from '../../child.js';
@@ -127,6 +128,40 @@ future = concurrent.futures.Future()
   late.abort();
   const self = (await rejection(py.async(future))) as PythonError;
   equal(self.type, 'CancelledError');
+});
+
+testWith(pythonMissing, 'a signal that aborts while Python begins to wait, and signals of other types', async () => {
+  const [Calling] = define(
+    `
+class Calling:
+  def __init__(self, call, fails): self.call, self.fails, self.is_cancelled = call, fails, threading.Event()
+  def add_done_callback(self, f):
+    self.f = f
+    self.call()
+    if self.fails: raise ValueError('refused')
+  def cancel(self): self.is_cancelled.set()
+`,
+    'Calling',
+  ) as [PyObject];
+  const reason = { why: 'enough' };
+  const begin = (fails: boolean): [PyObject, Promise<unknown>] => {
+    const controller = new AbortController();
+    const awaitable = Calling(() => controller.abort(reason), fails);
+    return [awaitable, rejection(py.async(awaitable, { signal: controller.signal }))];
+  };
+  const [awaitable, rejected] = begin(false);
+  ok((await rejected) === reason);
+  await py.callAsync(awaitable.is_cancelled.wait);
+  equal(((await begin(true)[1]) as PythonError).type, 'ValueError', 'and nothing else is rejected');
+  for (const signal of [{}, 5, 'x'] as never[]) {
+    const error = await rejection(
+      py.async(
+        Calling(() => {}, true),
+        { signal },
+      ),
+    );
+    ok(isDLPackError(error, 'TypeError') && error.message.includes('an AbortSignal'), String(error));
+  }
 });
 
 testWith(pythonMissing, 'asynchronous generators and iterators with for await', async () => {
