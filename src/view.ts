@@ -99,8 +99,11 @@ class Content extends Given {
  * Using a view after its owner was disposed throws `DisposedError`.
  */
 export class TensorView<D extends DType = DType> {
-  /** Only a type: without it TypeScript 5.4 rejects a `TensorView<'float32'>` where a `TensorView` is expected. */
-  declare protected readonly variance?: { [K in D]?: K };
+  /**
+   * Only a type. Without it TypeScript 5.4 rejects a `TensorView<'float32'>` where a `TensorView` is expected. It is not
+   * optional, so that TypeScript rejects other objects with the same properties.
+   */
+  declare protected readonly variance: { [K in D]?: K };
 
   /** For this package only; programs call `tensor.view()`. */
   constructor(descriptor: Descriptor, makeOwner: MakeOwner | null = null) {

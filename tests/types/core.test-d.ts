@@ -23,6 +23,10 @@ type<Equal<Tensor<'float32x4'>['data'], Float32Array>>();
 type<Equal<Tensor<'bfloat16'>['data'], Uint16Array>>();
 type<Equal<Tensor<'bool'>['data'], Uint8Array>>();
 
+// An object with the properties of a tensor is not a tensor.
+// @ts-expect-error
+type<Pick<TensorView, keyof TensorView> extends TensorView ? true : false>();
+
 // The value follows it, too.
 type<Equal<ReturnType<Tensor<'int64'>['get']>, bigint>>();
 type<Equal<ReturnType<Tensor<'bool'>['get']>, boolean>>();
