@@ -227,7 +227,7 @@ function notProducer(source: unknown): ArgumentTypeError {
         ? ' (await a promise first)'
         : typeof source === 'object' && source !== null && '__cuda_array_interface__' in source
           ? ' (for an object with __cuda_array_interface__ use asCudaArray of dlpack/cuda)'
-          : ' (for one with an array of values use Tensor.wrap(values, { shape }))';
+          : ' (for tensors of other libraries see dlpack/adapters; for an object with an array of values use Tensor.wrap(values, { shape }))';
   return new ArgumentTypeError('source', `an object with a [Symbol.for("dlpack")] or __dlpack__ method${hint}`, source);
 }
 
