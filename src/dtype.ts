@@ -323,3 +323,12 @@ for (const name of arrayDTypes) {
   // Without Float16Array, float16 shows its bits in a Uint16Array, whose own dtype comes first.
   if (!byPrototype.has(prototype)) byPrototype.set(prototype, info);
 }
+
+/** Throws unless the library has the dtype. */
+export function checkDType(dtype: string, names: readonly string[], library: string): void {
+  if (names.includes(dtype)) return;
+  throw new UnsupportedDTypeError(
+    dtype,
+    `Expected a dtype of ${library} (${names.join(' ')}) but received '${dtype}'; use astype()`,
+  );
+}

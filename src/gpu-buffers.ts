@@ -15,6 +15,8 @@ import type { Tensor } from './tensor.js';
 export interface BufferNeed {
   /** The library, for messages. */
   readonly library: string;
+  /** The dtypes that the library has on WebGPU; absent: all of its dtypes. */
+  readonly dtypes?: readonly string[];
   /** Bytes of the buffer. */
   readonly size: number;
   /** The library takes all bytes of the buffer for elements. */
@@ -54,7 +56,8 @@ export interface GpuBuffers {
   ): Tensor;
   /**
    * A tensor over the GPUBuffer that `read` returns, or a copy. It owns a reference to the library's object, which
-   * `release` drops: when the last owner has released the tensor, after a copy, and when this throws.
+   * `release` drops: when the last owner has released the tensor, after a copy, and when this throws. `dtypes`: those of
+   * the library whose GPUBuffers a dtype describes.
    */
   hold(
     read: () => GPUBufferLike | null | undefined,
@@ -62,12 +65,15 @@ export interface GpuBuffers {
     shape: readonly number[],
     release: () => void,
     options: BufferOptions | undefined,
+    dtypes?: readonly string[],
   ): Tensor;
   /**
    * Lends the GPUBuffer of a tensor to a library, or a copy on the same device where the buffer does not fit. `make`
    * makes the library's object. The buffer is released when `make` throws.
    */
   lend<R>(tensor: Tensor, need: BufferNeed, options: BufferOptions | undefined, make: (lent: LentBuffer) => R): R;
+  /** Calls `make` and leaves out its uploads of the memory of `values`, for a library that cannot make an array without one. */
+  withoutUpload<R>(gpuDevice: object, values: ArrayBufferView, make: () => R): R;
 }
 
 let registered: GpuBuffers | null = null;

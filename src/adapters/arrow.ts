@@ -4,11 +4,11 @@
  * @module
  */
 
-import { arrayDTypes, type DType, type TypedArray } from '../dtype.js';
+import { arrayDTypes, checkDType, type DType, type TypedArray } from '../dtype.js';
 import { BufferError, LayoutError } from '../errors.js';
 import { copyOf } from '../from-dlpack.js';
 import type { Tensor } from '../tensor.js';
-import { type AdaptOptions, checkAdapt, checkDType, type LendOptions, lend, share } from './share.js';
+import { type AdaptOptions, checkAdapt, type LendOptions, lend, share } from './share.js';
 
 interface ArrowType {
   readonly typeId: number;
@@ -81,15 +81,16 @@ function bits(bytes: unknown, { offset, length }: ArrowData, options?: AdaptOpti
   return options?.copy && !isAdopted ? copyOf(part) : part;
 }
 
-function onlyChunk({ data }: ArrowVector): ArrowData {
+function onlyChunk(vector: ArrowVector, options?: ArrowOptions): ArrowData {
+  checkAdapt(vector, 'data', 'an Arrow Vector', options, { adopt: true, backend: true, nulls: true });
+  const { data } = vector;
   if (data.length === 1) return data[0] as ArrowData;
   throw new BufferError('Expected one chunk; use Tensor.from(vector.toArray())');
 }
 
 /** A tensor over the values of a vector. Booleans are bits (`'uint1'`), fixed-size lists are rows. */
 export function fromArrow(vector: ArrowVector, options?: ArrowOptions): Tensor {
-  checkAdapt(options, { nulls: true });
-  const chunk = onlyChunk(vector);
+  const chunk = onlyChunk(vector, options);
   const { type, length } = chunk;
   const isList = type.typeId === Type.FixedSizeList;
   const elements = isList ? (chunk.children[0] as ArrowData) : chunk;
@@ -112,14 +113,23 @@ export function arrowValidity(vector: ArrowVector): Tensor | null {
 
 /** A vector over the memory of a tensor with one axis, or of fixed-size lists for two: `toArrow(x, arrow)`. */
 export function toArrow<V>(source: object, arrow: ArrowModule<V>, options?: LendOptions): V {
-  return lend(source, arrayDTypes, 'Arrow', options, (data, { dtype, ndim, shape }) => {
-    const [length = 0, columns] = shape;
-    if (ndim < 1 || ndim > 2) throw new LayoutError('Expected one or two axes for Arrow', shape);
-    classNames[dtype] ??= (dtype[0] as string).toUpperCase() + dtype.slice(1);
-    const type = new ((arrow as unknown as Classes)[classNames[dtype]] as Classes[string])();
-    const vector = (properties: object) => new arrow.Vector([arrow.makeData(properties as never)] as never);
-    if (columns === undefined) return vector({ type, data });
-    const list = new arrow.FixedSizeList(columns, new arrow.Field('item', type as never) as never);
-    return vector({ type: list, child: arrow.makeData({ type, data } as never), length });
-  });
+  return lend(
+    source,
+    arrayDTypes,
+    'Arrow',
+    arrow,
+    'makeData',
+    'use toArrow(x, arrow), with apache-arrow',
+    options,
+    (data, { dtype, ndim, shape }) => {
+      const [length = 0, columns] = shape;
+      if (ndim < 1 || ndim > 2) throw new LayoutError('Expected one or two axes for Arrow', shape);
+      classNames[dtype] ??= (dtype[0] as string).toUpperCase() + dtype.slice(1);
+      const type = new ((arrow as unknown as Classes)[classNames[dtype]] as Classes[string])();
+      const vector = (properties: object) => new arrow.Vector([arrow.makeData(properties as never)] as never);
+      if (columns === undefined) return vector({ type, data });
+      const list = new arrow.FixedSizeList(columns, new arrow.Field('item', type as never) as never);
+      return vector({ type: list, child: arrow.makeData({ type, data } as never), length });
+    },
+  );
 }

@@ -27,7 +27,7 @@ export function isAudioBuffer(value: object): value is AudioBufferLike {
 
 /** The samples as channels by time. Several channels are copied, because each has an array of its own. */
 export function fromAudioBuffer(audio: AudioBufferLike, options?: AudioOptions): Tensor {
-  checkAdapt(options, { channel: true });
+  checkAdapt(audio, 'getChannelData', 'an AudioBuffer', options, { adopt: true, backend: true, channel: true });
   const { numberOfChannels, length } = audio;
   const { channel } = options ?? {};
   if (channel !== undefined) return share(audio.getChannelData(channel), { shape: [length] }, options);
@@ -44,13 +44,22 @@ export function toAudioBuffer<T extends AudioBufferLike = AudioBufferLike>(
   sampleRate: number,
   Made: { new (options: never): T } = (globalThis as never as { AudioBuffer: never }).AudioBuffer,
 ): T {
-  return lend(source, ['float32'], 'AudioBuffer', undefined, (array, { shape, ndim }) => {
-    const [numberOfChannels = 0, length = 0] = shape;
-    if (ndim !== 2) throw new LayoutError('Expected channels by time for AudioBuffer', shape);
-    const audio = new Made({ numberOfChannels, length, sampleRate } as never);
-    for (let i = 0; i < numberOfChannels; i++) {
-      audio.getChannelData(i).set((array as Float32Array).subarray(i * length, (i + 1) * length));
-    }
-    return audio;
-  });
+  return lend(
+    source,
+    ['float32'],
+    'AudioBuffer',
+    Made,
+    'call',
+    'use toAudioBuffer(x, rate, AudioBuffer), with the class',
+    undefined,
+    (array, { shape, ndim }) => {
+      const [numberOfChannels = 0, length = 0] = shape;
+      if (ndim !== 2) throw new LayoutError('Expected channels by time for AudioBuffer', shape);
+      const audio = new Made({ numberOfChannels, length, sampleRate } as never);
+      for (let i = 0; i < numberOfChannels; i++) {
+        audio.getChannelData(i).set((array as Float32Array).subarray(i * length, (i + 1) * length));
+      }
+      return audio;
+    },
+  );
 }

@@ -22,7 +22,7 @@ export function isImageData(value: object): value is ImageDataLike {
 
 /** A tensor over the pixels of an image: `uint8`, or `float16` where the image has such pixels. */
 export function fromImageData(image: ImageDataLike, options?: AdaptOptions): Tensor {
-  checkAdapt(options);
+  checkAdapt(image, 'data', 'an ImageData', options);
   return share(image.data, { shape: [image.height, image.width, 4] }, options);
 }
 
@@ -36,13 +36,22 @@ export function toImageData<T = ImageDataLike>(
     .ImageData,
   options?: LendOptions,
 ): T {
-  return lend(source, ['uint8'], 'ImageData', options, (array, { shape, ndim }) => {
-    const [height = 0, width = 0, channels] = shape;
-    if (ndim !== 3 || channels !== 4) {
-      throw new LayoutError('Expected rows by columns by four channels for ImageData', shape);
-    }
-    const pixels = new Uint8ClampedArray(array.buffer, array.byteOffset, array.length);
-    lentTo.set(pixels, array);
-    return new Made(pixels as never, width, height);
-  });
+  return lend(
+    source,
+    ['uint8'],
+    'ImageData',
+    Made,
+    'call',
+    'use toImageData(x, ImageData), with the class',
+    options,
+    (array, { shape, ndim }) => {
+      const [height = 0, width = 0, channels] = shape;
+      if (ndim !== 3 || channels !== 4) {
+        throw new LayoutError('Expected rows by columns by four channels for ImageData', shape);
+      }
+      const pixels = new Uint8ClampedArray(array.buffer, array.byteOffset, array.length);
+      lentTo.set(pixels, array);
+      return new Made(pixels as never, width, height);
+    },
+  );
 }

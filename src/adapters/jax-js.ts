@@ -4,21 +4,12 @@
  * @module
  */
 
-import { type DType, parseDType, type TypedArray } from '../dtype.js';
+import { checkDType, type DType, parseDType, type TypedArray } from '../dtype.js';
 import { ArgumentTypeError } from '../errors.js';
 import { gpuBuffers } from '../gpu-buffers.js';
 import type { GPUBufferLike } from '../storage/storage.js';
 import type { Tensor } from '../tensor.js';
-import {
-  type AdaptOptions,
-  checkAdapt,
-  checkCopied,
-  checkDType,
-  hasFloat16,
-  type LendOptions,
-  lend,
-  share,
-} from './share.js';
+import { type AdaptOptions, checkAdapt, checkCopied, hasFloat16, type LendOptions, lend, share } from './share.js';
 
 /** The part of a jax-js `Array` that the adapter uses. Every read of `ref` adds a reference. */
 export interface JaxArray {
@@ -38,7 +29,8 @@ export interface JaxModule<T> {
 
 const library = 'jax-js';
 const gpuNames = ['float32', 'int32', 'uint32'];
-const allNames = [...gpuNames, 'bool', 'float16', 'float64'];
+// The mark of a pure call lets a bundler omit the list from a program that does not use this adapter.
+const allNames = /* @__PURE__ */ gpuNames.concat('bool', 'float16', 'float64');
 /** Without a Float16Array, jax-js makes no arrays of the last two dtypes. */
 const names = () => (hasFloat16() ? allNames : allNames.slice(0, 4));
 const copied = 'jax-js copies host memory';
@@ -52,16 +44,15 @@ export function isJaxJs(value: object): value is JaxArray {
  * array on WebGPU is shared, and the tensor holds the reference. Other arrays are copied.
  */
 export function fromJaxJs(value: JaxArray, options?: AdaptOptions): Tensor {
-  checkAdapt(options);
+  checkAdapt(value, 'dtype', 'a jax-js Array', options);
   const { shape, dtype, device } = value;
   checkDType(dtype, names(), 'DLPack');
   if (device === 'webgpu') {
-    // The GPUBuffer of booleans holds 32-bit integers, which no dtype describes.
-    checkDType(dtype, [...gpuNames, 'float16'], 'DLPack on WebGPU');
     const { hold } = gpuBuffers();
     const held = value.ref;
     const release = () => held.dispose();
-    return hold(() => bufferOf(value), dtype as DType, shape, release, options);
+    // The GPUBuffer of booleans holds 32-bit integers, which no dtype describes.
+    return hold(() => bufferOf(value), dtype as DType, shape, release, options, [...gpuNames, 'float16']);
   }
   checkCopied(options, copied);
   const array = value.ref.dataSync() as TypedArray; // reading consumes the reference
@@ -73,10 +64,6 @@ export function fromJaxJs(value: JaxArray, options?: AdaptOptions): Tensor {
 /** The GPUBuffer of an array. Reading consumes the reference. */
 const bufferOf = ({ ref }: JaxArray): GPUBufferLike =>
   (ref as JaxArray & { gpuBufferSync(): GPUBufferLike }).gpuBufferSync();
-
-interface Queue {
-  writeBuffer(...args: unknown[]): void;
-}
 
 /**
  * A jax-js array with the elements of a tensor, always a copy: `toJaxJs(x, jax.numpy)`. A tensor on WebGPU is copied on
@@ -90,30 +77,21 @@ export function toJaxJs<T>(source: object, numpy: JaxModule<T>, options?: LendOp
     source,
     names(),
     library,
+    numpy,
+    'array',
+    'use toJaxJs(x, jax.numpy)',
     options,
     (array, tensor) => make(tensor.dtype === 'bool' ? Int32Array.from(array as Uint8Array) : array, tensor),
     (tensor) => {
-      checkDType(tensor.dtype, gpuNames, 'jax-js on WebGPU');
       const gpuDevice = options?.gpuDevice;
-      if (gpuDevice === undefined) throw new ArgumentTypeError('gpuDevice', 'jax.getWebGPUDevice()', gpuDevice);
-      const { queue } = gpuDevice as { queue: Queue };
-      const { writeBuffer } = queue;
+      if (!gpuDevice) throw new ArgumentTypeError('gpuDevice', 'jax.getWebGPUDevice()', gpuDevice);
       // jax-js takes no buffers of others, so the tensor is copied into a new array. jax-js makes an array of zeros with a
-      // shader, and uploads an array that it is given. Both take longer than the copy, so this leaves the upload out, and
-      // only that one.
+      // shader, and uploads an array that it is given. Both take longer than the copy, so this leaves the upload out.
+      const { lend: lendBuffer, withoutUpload } = gpuBuffers();
       let made: T;
       const acquire = () => {
         const values = new (parseDType(tensor.dtype).array as Float32ArrayConstructor)(tensor.size);
-        // Not an assignment, which would throw where the queue cannot change. Then jax-js uploads, and the copy follows.
-        Reflect.set(queue, 'writeBuffer', (...args: unknown[]) => {
-          if ((args[2] as ArrayBufferView | undefined)?.buffer !== values.buffer) writeBuffer.apply(queue, args);
-        });
-        try {
-          made = make(values, tensor, 'webgpu');
-        } finally {
-          Reflect.deleteProperty(queue, 'writeBuffer');
-          if (queue.writeBuffer !== writeBuffer) Reflect.set(queue, 'writeBuffer', writeBuffer);
-        }
+        made = withoutUpload(gpuDevice, values, () => make(values, tensor, 'webgpu'));
         const array = made as JaxArray;
         return {
           get gpuBuffer() {
@@ -122,9 +100,9 @@ export function toJaxJs<T>(source: object, numpy: JaxModule<T>, options?: LendOp
           release: () => array.dispose(),
         };
       };
-      return gpuBuffers().lend(
+      return lendBuffer(
         tensor,
-        { library, size: tensor.nbytes, gpuDevice, acquire },
+        { library, dtypes: gpuNames, size: tensor.nbytes, gpuDevice, acquire },
         { copy: true },
         () => made,
       );

@@ -4,11 +4,11 @@
  * @module
  */
 
-import type { DType } from '../dtype.js';
+import { checkDType, type DType } from '../dtype.js';
 import { gpuBuffers } from '../gpu-buffers.js';
 import type { GPUBufferLike } from '../storage/storage.js';
 import type { Tensor } from '../tensor.js';
-import { type AdaptOptions, checkAdapt, checkCopied, checkDType, type LendOptions, lend, share } from './share.js';
+import { type AdaptOptions, checkAdapt, checkCopied, type LendOptions, lend, share } from './share.js';
 
 /** The part of a LiteRT.js `Tensor` that the adapter uses. */
 export interface LiteRTTensor {
@@ -36,7 +36,7 @@ export function isLiteRT(value: object): value is LiteRTTensor {
 
 /** A copy of a tensor in host memory. A tensor on WebGPU is shared and taken over: the last owner deletes it. */
 export function fromLiteRT(value: LiteRTTensor, options?: AdaptOptions): Tensor {
-  checkAdapt(options);
+  checkAdapt(value, 'toTypedArray', 'a LiteRT.js Tensor', options);
   const { dtype, layout } = value.type;
   const shape = Array.from(layout.dimensions);
   checkDType(dtype, names, 'DLPack');
@@ -55,6 +55,9 @@ export function toLiteRT<T>(source: object, litert: LiteRTModule<T>, options?: L
     source,
     names,
     library,
+    litert,
+    'Tensor',
+    'use toLiteRT(x, litert), with @litertjs/core',
     options,
     (array, { shape }) => {
       checkCopied(options, copied);

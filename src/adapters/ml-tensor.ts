@@ -4,11 +4,11 @@
  * @module
  */
 
-import type { DType } from '../dtype.js';
+import { checkDType, type DType } from '../dtype.js';
 import { gpuBuffers } from '../gpu-buffers.js';
 import type { GPUBufferLike } from '../storage/storage.js';
 import { Tensor } from '../tensor.js';
-import { type AdaptOptions, checkAdapt, checkCopied, checkDType, lend } from './share.js';
+import { type AdaptOptions, checkAdapt, checkCopied, lend } from './share.js';
 
 /** The part of `MLTensor` that the adapter uses. */
 export interface MLTensorLike {
@@ -41,7 +41,8 @@ export async function fromMLTensor<T extends MLTensorLike>(
   context: MLContextLike<T>,
   options?: AdaptOptions,
 ): Promise<Tensor> {
-  checkAdapt(options);
+  checkAdapt(value, 'dataType', 'an MLTensor', options);
+  checkAdapt(context, 'readTensor', 'WebNN', undefined, {}, 'use fromMLTensor(value, context), with an MLContext');
   const { dataType, shape } = value;
   checkDType(dataType, names, 'DLPack');
   const dtype = dataType as DType;
@@ -63,15 +64,24 @@ export async function fromMLTensor<T extends MLTensorLike>(
 
 /** An `MLTensor` of the context with the elements of a tensor. The caller destroys it. */
 export async function toMLTensor<T extends MLTensorLike>(source: object, context: MLContextLike<T>): Promise<T> {
-  return lend(source, names, 'WebNN', undefined, async (array, { dtype, shape }) => {
-    const descriptor = { dataType: dtype, shape: [...shape], writable: true, readable: true };
-    const made = await context.createTensor(descriptor as never);
-    try {
-      context.writeTensor(made, array as never);
-      return made;
-    } catch (error) {
-      made.destroy();
-      throw error;
-    }
-  });
+  return lend(
+    source,
+    names,
+    'WebNN',
+    context,
+    'createTensor',
+    'use toMLTensor(x, context), with an MLContext',
+    undefined,
+    async (array, { dtype, shape }) => {
+      const descriptor = { dataType: dtype, shape: [...shape], writable: true, readable: true };
+      const made = await context.createTensor(descriptor as never);
+      try {
+        context.writeTensor(made, array as never);
+        return made;
+      } catch (error) {
+        made.destroy();
+        throw error;
+      }
+    },
+  );
 }

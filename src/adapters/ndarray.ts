@@ -37,7 +37,7 @@ export function isNdarray(value: object): value is NdArray {
 
 /** A tensor over the memory of an ndarray, with its strides. */
 export function fromNdarray(value: NdArray, options?: AdaptOptions): Tensor {
-  checkAdapt(options);
+  checkAdapt(value, 'data', 'an ndarray', options);
   const { data, shape, stride, offset } = value;
   const array = memoryOf(data);
   return share(array, { shape, strides: stride, byteOffset: offset * array.BYTES_PER_ELEMENT }, options);
@@ -51,5 +51,16 @@ export function toNdarray<T>(
 ): T {
   const make = (array: object, { shape, strides }: Tensor, offset: number) =>
     ndarray(array as never, [...shape], [...strides], offset);
-  return lend(source, arrayClasses(), 'ndarray', options, make, null, lendStorage);
+  return lend(
+    source,
+    arrayClasses(),
+    'ndarray',
+    ndarray,
+    'call',
+    'use toNdarray(x, ndarray), with the function',
+    options,
+    make,
+    null,
+    lendStorage,
+  );
 }

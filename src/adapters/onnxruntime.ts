@@ -4,12 +4,12 @@
  * @module
  */
 
-import { arrayDTypes, type DType } from '../dtype.js';
+import { arrayDTypes, checkDType, type DType } from '../dtype.js';
 import { BufferError } from '../errors.js';
 import { gpuBuffers } from '../gpu-buffers.js';
 import type { GPUBufferLike } from '../storage/storage.js';
 import type { Tensor } from '../tensor.js';
-import { type AdaptOptions, checkAdapt, checkDType, type LendOptions, lend, share } from './share.js';
+import { type AdaptOptions, checkAdapt, type LendOptions, lend, share } from './share.js';
 
 /** The part of `ort.Tensor` that the adapter uses. */
 export interface OnnxTensor {
@@ -40,7 +40,7 @@ export function isOnnxRuntime(value: object): value is OnnxTensor {
  * because ONNX Runtime reuses the buffers of disposed tensors. A copy leaves the `ort.Tensor` to the caller.
  */
 export function fromOnnxRuntime(value: OnnxTensor, options?: AdaptOptions): Tensor {
-  checkAdapt(options);
+  checkAdapt(value, 'dims', 'an ort.Tensor', options);
   const { type, dims, location } = value;
   checkDType(type, names, 'DLPack');
   if (location === 'gpu-buffer') {
@@ -56,8 +56,10 @@ export function fromOnnxRuntime(value: OnnxTensor, options?: AdaptOptions): Tens
 }
 
 /** An `ort.Tensor` over the memory of a tensor: `toOnnxRuntime(x, ort)`. */
-export function toOnnxRuntime<T>(source: object, { Tensor: Made }: OnnxModule<T>, options?: LendOptions): T {
-  return lendOnnx<T, T>(source, Made, options, (make) => make(Made as never));
+export function toOnnxRuntime<T>(source: object, ort: OnnxModule<T>, options?: LendOptions): T {
+  return lendOnnx<T, T>(source, 'ONNX Runtime', ort, 'use toOnnxRuntime(x, ort)', options, (make) =>
+    make(ort.Tensor as never),
+  );
 }
 
 /** A class of ONNX Runtime that takes GPUBuffers. */
@@ -68,17 +70,21 @@ export interface GpuClass<T> {
 /** As `toOnnxRuntime`. `place` calls its argument with the class for a tensor in a GPUBuffer. */
 export function lendOnnx<T, G>(
   source: object,
-  Made: OnnxModule<T>['Tensor'],
+  library: string,
+  module: OnnxModule<T>,
+  advice: string,
   options: LendOptions | undefined,
   place: (make: (Gpu: GpuClass<G> | undefined) => G) => T,
 ): T {
-  const library = 'ONNX Runtime';
   return lend(
     source,
     names,
     library,
+    module,
+    'Tensor',
+    advice,
     options,
-    (array, { dtype, shape }) => new Made(dtype as never, array as never, shape as never),
+    (array, { dtype, shape }) => new module.Tensor(dtype as never, array as never, shape as never),
     (tensor) =>
       place((Gpu) => {
         if (!Gpu?.fromGpuBuffer) {
@@ -87,10 +93,9 @@ export function lendOnnx<T, G>(
           );
         }
         const { dtype, shape, nbytes } = tensor;
-        checkDType(dtype, gpuNames(), `${library} on WebGPU`);
         // ONNX Runtime reads vectors of 16 bytes, and the results are wrong where the buffer is shorter.
         const size = Math.max(16, Math.ceil(nbytes / 16) * 16);
-        return gpuBuffers().lend(tensor, { library, size }, options, ({ gpuBuffer, release }) =>
+        return gpuBuffers().lend(tensor, { library, dtypes: gpuNames(), size }, options, ({ gpuBuffer, release }) =>
           (Gpu as Required<GpuClass<G>>).fromGpuBuffer(gpuBuffer, { dataType: dtype, dims: shape, dispose: release }),
         );
       }),

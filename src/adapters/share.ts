@@ -5,8 +5,8 @@
  * @module
  */
 
-import { arrayDTypes, type DType, dtypeOfArray, type TypedArray } from '../dtype.js';
-import { ArgumentTypeError, BufferError, UnsupportedDTypeError } from '../errors.js';
+import { arrayDTypes, checkDType, type DType, dtypeOfArray, type TypedArray } from '../dtype.js';
+import { ArgumentTypeError, BufferError } from '../errors.js';
 import { copyOf, fromDLPack } from '../from-dlpack.js';
 import { checkOptions, type OptionNames } from '../options.js';
 import type { WrapOptions } from '../storage/arrays.js';
@@ -37,16 +37,28 @@ export interface LendOptions {
   gpuDevice?: object;
 }
 
-const lendNames: OptionNames<LendOptions> = { copy: true, gpuDevice: true };
-const adaptNames: OptionNames<AdaptOptions> = { ...lendNames, adopt: true, backend: true };
+/** The options that a `fromX` has and a `toX` does not have. */
+const adaptNames: OptionNames<Omit<AdaptOptions, keyof LendOptions>> = { adopt: true, backend: true };
 
-/** Throws for an option that a `fromX` does not have. `more`: the options of that one `fromX`. */
+/**
+ * Throws for an unknown option, and unless `value` has the property `key`, as the objects of the library do. `more`: the
+ * options besides those of every `toX`. `advice`: how to pass the library, where `value` is the library itself.
+ */
 export function checkAdapt(
-  options: AdaptOptions | undefined,
-  more?: Record<string, true>,
-  names: object = adaptNames,
+  value: unknown,
+  key: string,
+  expected: string,
+  options?: AdaptOptions,
+  more: object = adaptNames,
+  advice?: string,
 ): void {
-  if (options !== undefined) checkOptions<object>(options, { ...names, ...more }, '{ copy: true }');
+  if (options !== undefined) {
+    const lendNames: OptionNames<LendOptions> = { copy: true, gpuDevice: true };
+    checkOptions<object>(options, { ...lendNames, ...more }, '{ copy: true }');
+  }
+  if (!(value as Record<string, unknown> | null | undefined)?.[key]) {
+    throw new ArgumentTypeError(advice ? 'library' : 'value', expected, value, advice);
+  }
 }
 
 /** A Float16Array exists. Otherwise its bits are in a Uint16Array, which some libraries would take for integers. */
@@ -63,7 +75,7 @@ export function share(
   array: unknown,
   layout: WrapOptions<DType>,
   options: AdaptOptions | undefined,
-  copied?: string,
+  copied?: string | false,
 ): Tensor {
   checkCopied(options, copied);
   const tensor = Tensor.wrap(array as TypedArray, layout as { dtype: DType });
@@ -77,7 +89,7 @@ export function share(
 }
 
 /** Throws when the options refuse a copy, which the library makes for the reason `copied`. */
-export function checkCopied(options: LendOptions | undefined, copied: string | undefined): void {
+export function checkCopied(options: LendOptions | undefined, copied: string | false | undefined): void {
   if (copied && options?.copy === false) throw new BufferError(`Expected shared memory but ${copied}`);
 }
 
@@ -113,18 +125,22 @@ function keepFor<R>(made: R, array: object, descriptor: Descriptor): R {
 /**
  * Calls `use` with the memory of a tensor, for a library that has the dtypes `names`. The array keeps the memory, even
  * after the tensor was disposed. Memory is copied where it is read-only, or strided and the library has no strides.
+ * `module`: the library's module, class or function, which has the property `key`; without it, the error contains `advice`.
  * `onGpu` gets a tensor in a GPUBuffer instead. `strided`: {@link lendStorage}, for libraries with strides.
  */
 export function lend<R>(
   source: object,
   names: readonly string[],
   library: string,
+  module: unknown,
+  key: string,
+  advice: string,
   options: LendOptions | undefined,
   use: Use<R>,
   onGpu?: ((tensor: Tensor) => R) | null,
   strided?: (tensor: Tensor, use: Use<R>) => R,
 ): R {
-  checkAdapt(options, {}, lendNames);
+  checkAdapt(module, key, library, options, {}, advice);
   let tensor = fromDLPack(source);
   try {
     checkDType(tensor.dtype, names, library);
@@ -150,13 +166,4 @@ export function lendStorage<R>(tensor: Tensor, use: Use<R>): R {
   const size = dtype.array.BYTES_PER_ELEMENT;
   const array = new dtype.array(storage.buffer(), storage.start, Math.floor(storage.nbytes / size));
   return keepFor(use(array, tensor, bitOffset / 8 / size), array, descriptor);
-}
-
-/** Throws unless the library has the dtype. */
-export function checkDType(dtype: string, names: readonly string[], library: string): void {
-  if (names.includes(dtype)) return;
-  throw new UnsupportedDTypeError(
-    dtype,
-    `Expected a dtype of ${library} (${names.join(' ')}) but received '${dtype}'; use astype()`,
-  );
 }

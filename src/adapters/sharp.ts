@@ -27,16 +27,29 @@ export function isSharp(value: object): value is SharpImage {
 
 /** A tensor over the pixels of a raw image. */
 export function fromSharp(image: SharpImage, options?: SharpOptions): Tensor {
-  checkAdapt(options, { dtype: true });
+  checkAdapt(image, 'info', 'a raw image of sharp, { data, info }', options, {
+    adopt: true,
+    backend: true,
+    dtype: true,
+  });
   const { width, height, channels } = image.info;
   return share(image.data, { shape: [height, width, channels], dtype: options?.dtype ?? 'uint8' }, options);
 }
 
 /** A sharp pipeline that reads its pixels from the memory of a `uint8` tensor: `toSharp(x, sharp)`. */
 export function toSharp<T>(source: object, sharp: (input: never, options: never) => T, options?: LendOptions): T {
-  return lend(source, ['uint8'], 'sharp', options, (array, { shape, ndim }) => {
-    const [height, width, channels = 1] = shape;
-    if (ndim < 2 || ndim > 3) throw new LayoutError('Expected rows by columns by channels for an image', shape);
-    return sharp(array as never, { raw: { width, height, channels } } as never);
-  });
+  return lend(
+    source,
+    ['uint8'],
+    'sharp',
+    sharp,
+    'call',
+    'use toSharp(x, sharp), with the function',
+    options,
+    (array, { shape, ndim }) => {
+      const [height, width, channels = 1] = shape;
+      if (ndim < 2 || ndim > 3) throw new LayoutError('Expected rows by columns by channels for an image', shape);
+      return sharp(array as never, { raw: { width, height, channels } } as never);
+    },
+  );
 }

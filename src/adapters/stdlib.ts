@@ -4,12 +4,11 @@
  * @module
  */
 
-import { type DType, parseDType } from '../dtype.js';
+import { checkDType, type DType, parseDType } from '../dtype.js';
 import type { Tensor } from '../tensor.js';
 import {
   type AdaptOptions,
   checkAdapt,
-  checkDType,
   hasFloat16,
   type LendOptions,
   lend,
@@ -46,7 +45,7 @@ export function isStdlib(value: object): value is StdlibArray {
 
 /** A tensor over the memory of a stdlib ndarray, with its strides. */
 export function fromStdlib(value: StdlibArray, options?: AdaptOptions): Tensor {
-  checkAdapt(options);
+  checkAdapt(value, 'data', 'a stdlib ndarray', options);
   const { data, shape, strides, offset, flags } = value;
   const given = String(value.dtype);
   const name = (given === 'uint8c' ? 'uint8' : given) as DType;
@@ -71,5 +70,16 @@ export function toStdlib<T>(
     const steps = shape.length === 0 ? [0] : [...strides];
     return new ndarray(dtype as never, array as never, [...shape], steps, offset, 'row-major' as never);
   };
-  return lend(source, hasFloat16() ? plainNames : plainNames.slice(0, -1), 'stdlib', options, make, null, lendStorage);
+  return lend(
+    source,
+    hasFloat16() ? plainNames : plainNames.slice(0, -1),
+    'stdlib',
+    ndarray,
+    'call',
+    'use toStdlib(x, ndarray), with the class',
+    options,
+    make,
+    null,
+    lendStorage,
+  );
 }

@@ -4,12 +4,12 @@
  * @module
  */
 
-import type { DType } from '../dtype.js';
+import { checkDType, type DType } from '../dtype.js';
 import { ArgumentTypeError, BufferError } from '../errors.js';
 import { gpuBuffers } from '../gpu-buffers.js';
 import type { GPUBufferLike } from '../storage/storage.js';
 import type { Tensor } from '../tensor.js';
-import { type AdaptOptions, checkAdapt, checkDType, type LendOptions, lend, share } from './share.js';
+import { type AdaptOptions, checkAdapt, type LendOptions, lend, share } from './share.js';
 
 /** The part of `tf.Tensor` that the adapter uses. */
 export interface TensorFlowTensor {
@@ -40,12 +40,15 @@ export interface TensorFlowModule<T> {
   tensor(values: never, shape: never, dtype: never): T;
 }
 
-/** Bits of `GPUBufferUsage`, which is not a global in every runtime. */
-const STORAGE_AND_COPIES = 128 | 8 | 4;
+/** Bits of `GPUBufferUsage`, which is not a global in every runtime. An enum, because bundles contain only its number. */
+enum Usage {
+  StorageAndCopies = 128 | 8 | 4,
+}
 
 const library = 'TensorFlow.js';
 const gpuNames = ['float32', 'int32'];
-const names = [...gpuNames, 'bool', 'complex64'];
+// The mark of a pure call lets a bundler omit the list from a program that does not use this adapter.
+const names = /* @__PURE__ */ gpuNames.concat('bool', 'complex64');
 
 export function isTensorFlow(value: object): value is TensorFlowTensor {
   const { dataId, shape, dataSync } = value as TensorFlowTensor;
@@ -58,22 +61,19 @@ export function isTensorFlow(value: object): value is TensorFlowTensor {
  * the `tf.Tensor` was disposed.
  */
 export function fromTensorFlow(value: TensorFlowTensor, options?: AdaptOptions): Tensor {
-  checkAdapt(options);
-  const { dtype, shape } = value;
-  checkDType(dtype, names, 'DLPack');
-  if (options?.backend !== undefined) return shareGpu(value, options.backend as GpuBackend, options);
-  const array = value.dataSync();
-  // A backend with its own memory makes a new array each time. Check only where it matters, because a download is slow.
-  const copied = options?.copy === false && value.dataSync() !== array ? 'the backend has its own memory' : undefined;
-  return share(array, { shape, dtype: dtype as DType }, options, copied);
-}
-
-/** Shares the GPUBuffer of a `tf.Tensor`. A second tensor over the same data keeps the buffer from being reused. */
-function shareGpu(value: TensorFlowTensor, backend: GpuBackend, { copy = null }: AdaptOptions): Tensor {
+  checkAdapt(value, 'dataId', 'a tf.Tensor', options);
   const { dataId, dtype, shape } = value;
-  checkDType(dtype, gpuNames, 'DLPack on WebGPU');
+  checkDType(dtype, names, 'DLPack');
+  const backend = options?.backend as GpuBackend | undefined;
+  if (backend === undefined) {
+    const array = value.dataSync();
+    // A backend with its own memory makes a new array each time. Check only where it matters, because a download is slow.
+    const copied = options?.copy === false && value.dataSync() !== array && 'the backend has its own memory';
+    return share(array, { shape, dtype: dtype as DType }, options, copied);
+  }
   if (!backend?.submitQueue) throw new ArgumentTypeError('backend', 'tf.backend() on WebGPU', backend);
   const { hold } = gpuBuffers();
+  // A second tensor over the same data keeps the buffer from being reused.
   const held = (value as TensorFlowTensor & { clone(): HeldTensor }).clone();
   const read = () => {
     held.kept = true; // as tf.keep does, so that tf.tidy does not dispose it
@@ -86,7 +86,8 @@ function shareGpu(value: TensorFlowTensor, backend: GpuBackend, { copy = null }:
     }
     return memory.resource;
   };
-  return hold(read, dtype as DType, shape, () => held.dispose(), { copy, gpuDevice: backend.device });
+  const holdOptions = { ...options, gpuDevice: backend.device };
+  return hold(read, dtype as DType, shape, () => held.dispose(), holdOptions, gpuNames);
 }
 
 interface HeldTensor {
@@ -105,17 +106,16 @@ export function toTensorFlow<T>(source: object, tf: TensorFlowModule<T>, options
   // A new array for the shape, because TensorFlow.js takes twice the time for a frozen one.
   const make = (values: object, { shape, dtype }: Tensor) =>
     tf.tensor(values as never, [...shape] as never, dtype as never);
-  return lend(source, names.slice(0, 3), library, options, make, (tensor) => {
-    const { dtype, nbytes: size } = tensor;
-    checkDType(dtype, gpuNames, `${library} on WebGPU`);
+  return lend(source, names.slice(0, 3), library, tf, 'tensor', 'use toTensorFlow(x, tf)', options, make, (tensor) => {
+    const size = tensor.nbytes;
     const backend = tf.backend?.() as GpuBackend | undefined;
     if (!backend?.device) throw new BufferError(`Expected ${library} on WebGPU; use tf.setBackend('webgpu')`);
     const acquire = () => {
-      const gpuBuffer = backend.bufferManager.acquireBuffer(size, STORAGE_AND_COPIES);
+      const gpuBuffer = backend.bufferManager.acquireBuffer(size, Usage.StorageAndCopies);
       return { gpuBuffer, release: () => backend.bufferManager.releaseBuffer(gpuBuffer) };
     };
     // Exactly this size, because TensorFlow.js returns the padding of a larger buffer as elements.
-    const need = { library, size, isExact: true, gpuDevice: backend.device, acquire };
+    const need = { library, dtypes: gpuNames, size, isExact: true, gpuDevice: backend.device, acquire };
     return gpuBuffers().lend(tensor, need, options, (lent) => {
       const made = make({ buffer: lent.gpuBuffer, zeroCopy: true }, tensor);
       const { dataId } = made as unknown as TensorFlowTensor;

@@ -6,7 +6,7 @@
 
 import type { Tensor } from '../tensor.js';
 import { fromOnnxRuntime, isOnnxRuntime, lendOnnx, type OnnxModule, type OnnxTensor } from './onnxruntime.js';
-import type { AdaptOptions, LendOptions } from './share.js';
+import { type AdaptOptions, checkAdapt, type LendOptions } from './share.js';
 
 /** The part of a transformers.js `Tensor` that the adapter uses. */
 export interface TransformersTensor {
@@ -20,17 +20,26 @@ export function isTransformers(value: object): value is TransformersTensor {
 
 /** A tensor over the memory of a transformers.js tensor. */
 export function fromTransformers(value: TransformersTensor, options?: AdaptOptions): Tensor {
+  checkAdapt(value, 'ort_tensor', 'a transformers.js Tensor', options);
   return fromOnnxRuntime(value.ort_tensor, options);
 }
 
 /** A transformers.js tensor over the memory of a tensor: `toTransformers(x, transformers)`. */
-export function toTransformers<T>(source: object, { Tensor: Made }: OnnxModule<T>, options?: LendOptions): T {
-  return lendOnnx<T, OnnxTensor>(source, Made, options, (make) => {
-    // The class takes no GPUBuffers, and tensors of its own copy of ONNX Runtime alone. Its property takes any.
-    const made = new Made('uint8' as never, new Uint8Array(1) as never, [1] as never) as T & Replaceable;
-    made.ort_tensor = make(made.ort_tensor?.constructor as never);
-    return made;
-  });
+export function toTransformers<T>(source: object, transformers: OnnxModule<T>, options?: LendOptions): T {
+  return lendOnnx<T, OnnxTensor>(
+    source,
+    'transformers.js',
+    transformers,
+    'use toTransformers(x, transformers)',
+    options,
+    (make) => {
+      // The class takes no GPUBuffers, and tensors of its own copy of ONNX Runtime alone. Its property takes any.
+      const made = new transformers.Tensor('uint8' as never, new Uint8Array(1) as never, [1] as never) as T &
+        Replaceable;
+      made.ort_tensor = make(made.ort_tensor?.constructor as never);
+      return made;
+    },
+  );
 }
 
 interface Replaceable {

@@ -5,9 +5,9 @@
  * @module
  */
 
-import { arrayDTypes, type DType } from '../dtype.js';
+import { arrayDTypes, checkDType, type DType } from '../dtype.js';
 import type { Tensor } from '../tensor.js';
-import { type AdaptOptions, checkAdapt, checkCopied, checkDType, lend, share } from './share.js';
+import { type AdaptOptions, checkAdapt, checkCopied, lend, share } from './share.js';
 
 /** The part of a tvmjs `Tensor` that the adapter uses. */
 export interface TvmjsTensor {
@@ -31,17 +31,26 @@ export function isTvmjs(value: object): value is TvmjsTensor {
 
 /** A copy of the elements of a tvmjs tensor in WebAssembly memory. */
 export function fromTvmjs(value: TvmjsTensor, options?: AdaptOptions): Tensor {
-  checkAdapt(options);
+  checkAdapt(value, 'toRawBytes', 'a tvmjs Tensor', options);
   checkDType(value.dtype, arrayDTypes, 'DLPack');
   checkCopied(options, 'tvmjs copies');
   return share(value.toRawBytes(), { shape: value.shape, dtype: value.dtype as DType }, undefined);
 }
 
 /** A tvmjs tensor with the elements of a tensor, always a copy: `toTvmjs(x, tvm)`. The caller disposes it. */
-export function toTvmjs<T extends TvmjsTensor, D>(source: object, tvm: TvmjsInstance<T, D>, device = tvm.cpu()): T {
-  return lend(source, arrayDTypes, 'tvmjs', undefined, ({ buffer, byteOffset, byteLength }, { shape, dtype }) => {
-    const made = tvm.empty([...shape] as never, dtype as never, device);
-    made.copyFromRawBytes(new Uint8Array(buffer, byteOffset, byteLength));
-    return made;
-  });
+export function toTvmjs<T extends TvmjsTensor, D>(source: object, tvm: TvmjsInstance<T, D>, device?: D): T {
+  return lend(
+    source,
+    arrayDTypes,
+    'tvmjs',
+    tvm,
+    'empty',
+    'use toTvmjs(x, tvm), with an Instance',
+    undefined,
+    ({ buffer, byteOffset, byteLength }, { shape, dtype }) => {
+      const made = tvm.empty([...shape] as never, dtype as never, device ?? tvm.cpu());
+      made.copyFromRawBytes(new Uint8Array(buffer, byteOffset, byteLength));
+      return made;
+    },
+  );
 }

@@ -25,7 +25,7 @@ export function isVideoFrame(value: object): value is VideoFrameLike {
  * has another format. The caller closes the frame.
  */
 export async function fromVideoFrame(frame: VideoFrameLike, options?: AdaptOptions): Promise<Tensor> {
-  checkAdapt(options);
+  checkAdapt(frame, 'copyTo', 'a VideoFrame', options);
   checkCopied(options, 'the pixels of a VideoFrame are copied');
   if (frame.visibleRect === null) throw new BufferError('Expected an open VideoFrame but this one was closed');
   const { width, height } = frame.visibleRect;
@@ -45,9 +45,18 @@ export function toVideoFrame<T = VideoFrameLike>(
   init: { timestamp: number; duration?: number },
   Made: { new (data: never, init: never): T } = (globalThis as never as { VideoFrame: never }).VideoFrame,
 ): T {
-  return lend(source, ['uint8'], 'VideoFrame', undefined, (array, { shape }) => {
-    const [codedHeight, codedWidth, channels] = shape;
-    if (channels !== 4) throw new LayoutError('Expected rows by columns by four channels for VideoFrame', shape);
-    return new Made(array as never, { format: 'RGBA', codedWidth, codedHeight, ...init } as never);
-  });
+  return lend(
+    source,
+    ['uint8'],
+    'VideoFrame',
+    Made,
+    'call',
+    'use toVideoFrame(x, init, VideoFrame), with the class',
+    undefined,
+    (array, { shape }) => {
+      const [codedHeight, codedWidth, channels] = shape;
+      if (channels !== 4) throw new LayoutError('Expected rows by columns by four channels for VideoFrame', shape);
+      return new Made(array as never, { format: 'RGBA', codedWidth, codedHeight, ...init } as never);
+    },
+  );
 }

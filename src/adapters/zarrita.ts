@@ -25,7 +25,7 @@ export function isZarrita(value: object): value is ZarritaChunk {
 
 /** A tensor over the memory of a chunk, with its strides. */
 export function fromZarrita(value: ZarritaChunk, options?: AdaptOptions): Tensor {
-  checkAdapt(options);
+  checkAdapt(value, 'data', 'a chunk of zarrita, { data, shape, stride }', options);
   const { data, shape, stride } = value;
   if (dtypeOfArray(data) !== undefined) return share(data, { shape, strides: stride }, options);
   if ('chars' in data || Array.isArray(data)) {
@@ -36,7 +36,8 @@ export function fromZarrita(value: ZarritaChunk, options?: AdaptOptions): Tensor
 
 /** A chunk over the memory of a tensor, for `zarr.set`: `toZarrita(x)`. */
 export function toZarrita(source: object, options?: LendOptions): ZarritaChunk<ArrayBufferView> {
-  return lend(source, arrayClasses(), 'zarrita', options, (data, { shape, strides }) => ({
+  // A chunk is a plain object, so its class is Object, and the user passes no module.
+  return lend(source, arrayClasses(), 'zarrita', Object, 'call', '', options, (data, { shape, strides }) => ({
     data,
     shape: [...shape],
     stride: [...strides],

@@ -11,6 +11,7 @@ import { type DeviceBackend, setDeviceBackend } from '../storage/device-backend.
 import { copyElements, copyElementsAsync } from './copy.js';
 import { holdBuffer, lendBuffer, takeBuffer } from './lend.js';
 import { allocate, clear } from './memory.js';
+import { withoutUpload } from './upload.js';
 
 /** WebGPU has one queue for each device, which orders all work, so there is nothing to wait for. */
 function checkNoStream({ device }: Descriptor, stream: bigint | null): void {
@@ -35,5 +36,5 @@ const webgpuBackend: DeviceBackend = {
 /** Registers with the core. */
 export function register(): void {
   setDeviceBackend(['webgpu'], webgpuBackend);
-  setGpuBuffers({ take: takeBuffer, hold: holdBuffer, lend: lendBuffer });
+  setGpuBuffers({ take: takeBuffer, hold: holdBuffer, lend: lendBuffer, withoutUpload });
 }

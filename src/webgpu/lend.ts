@@ -5,7 +5,7 @@
  */
 
 import { deviceOfGPU, type GPUDeviceLike } from '../device.js';
-import { type DType, parseDType } from '../dtype.js';
+import { checkDType, type DType, parseDType } from '../dtype.js';
 import { ArgumentTypeError, BufferError, UnsupportedDeviceError } from '../errors.js';
 import { copyOf } from '../from-dlpack.js';
 import type { BufferNeed, BufferOptions, GpuBuffers, LentBuffer } from '../gpu-buffers.js';
@@ -42,9 +42,10 @@ export const takeBuffer: GpuBuffers['take'] = (gpuBuffer, dtype, shape, release,
   return isCopied ? copyOf(tensor) : tensor;
 };
 
-export const holdBuffer: GpuBuffers['hold'] = (read, dtype, shape, release, options) => {
+export const holdBuffer: GpuBuffers['hold'] = (read, dtype, shape, release, options, dtypes) => {
   let tensor: Tensor;
   try {
+    if (dtypes !== undefined) checkDType(dtype, dtypes, 'DLPack on WebGPU');
     const gpuBuffer = read();
     if (gpuBuffer == null) throw new BufferError('Expected a tensor with elements on WebGPU but it has no GPUBuffer');
     tensor = wrapBuffer(gpuBuffer, options?.gpuDevice, dtype, shape, release);
@@ -56,6 +57,7 @@ export const holdBuffer: GpuBuffers['hold'] = (read, dtype, shape, release, opti
 };
 
 export const lendBuffer: GpuBuffers['lend'] = (tensor, need, options, make) => {
+  if (need.dtypes !== undefined) checkDType(tensor.dtype, need.dtypes, `${need.library} on WebGPU`);
   for (const device of [options?.gpuDevice, need.gpuDevice]) if (device) checkDevice(tensor, device, need.library);
   const buffer = lentBuffer(tensor, need, options);
   try {

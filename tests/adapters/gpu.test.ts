@@ -139,6 +139,26 @@ test('an error during a copy for a library releases the buffer of the copy', () 
   equal([made, destroyed, gpuStats()], [2, 2, before]);
 });
 
+test('a dtype that a library does not have on WebGPU is refused, and the reference to its tensor is dropped', () => {
+  const { gpuDevice } = recorder();
+  let [held, dropped] = [0, 0];
+  const clone = () => {
+    held++;
+    return { dispose: () => void dropped++ };
+  };
+  const value = { dataId: {}, dtype: 'bool', shape: [4], dataSync: () => null, clone };
+  const backend = { device: gpuDevice, submitQueue() {} };
+  throws('UnsupportedDTypeError', 'of DLPack on WebGPU (float32 int32)', () => fromTensorFlow(value, { backend }));
+  equal(dropped, held);
+  const x = Tensor.empty([4], 'bool', { device: gpuDevice });
+  const tf = { backend: () => backend, tensor: () => null };
+  throws('UnsupportedDTypeError', 'of TensorFlow.js on WebGPU (float32 int32)', () => toTensorFlow(x, tf));
+  throws('UnsupportedDTypeError', 'of jax-js on WebGPU (float32 int32 uint32)', () =>
+    toJaxJs(x, { array: () => null }, { gpuDevice }),
+  );
+  throws('TypeError', 'jax.getWebGPUDevice() for gpuDevice', () => toJaxJs(x, { array: () => null }));
+});
+
 test('a class that takes no GPUBuffers is refused, and the tensor keeps its buffer', () => {
   const { gpuDevice } = recorder();
   const x = Tensor.empty([4], 'float32', { device: gpuDevice });

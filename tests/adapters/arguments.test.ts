@@ -1,0 +1,118 @@
+/** Every adapter refuses an object or a module of no library with an error that names what to pass. */
+
+import { fromDLPack, isDLPackError, Tensor } from 'dlpack';
+import * as adapters from 'dlpack/adapters';
+import { equal, ok, throws } from '../assert.js';
+import { test } from '../harness.js';
+
+type AnyFunction = (...args: unknown[]) => unknown;
+
+/** What a call throws or rejects with. */
+async function failureOf(call: () => unknown): Promise<unknown> {
+  try {
+    return await call();
+  } catch (error) {
+    return error;
+  }
+}
+
+/** What each `fromX` expects. */
+const objects: Record<string, string> = {
+  fromArrow: 'an Arrow Vector',
+  fromAudioBuffer: 'an AudioBuffer',
+  fromImageData: 'an ImageData',
+  fromJaxJs: 'a jax-js Array',
+  fromLiteRT: 'a LiteRT.js Tensor',
+  fromMLTensor: 'an MLTensor',
+  fromNdarray: 'an ndarray',
+  fromOnnxRuntime: 'an ort.Tensor',
+  fromSharp: 'a raw image of sharp, { data, info }',
+  fromStdlib: 'a stdlib ndarray',
+  fromTensorFlow: 'a tf.Tensor',
+  fromTransformers: 'a transformers.js Tensor',
+  fromTvmjs: 'a tvmjs Tensor',
+  fromVideoFrame: 'a VideoFrame',
+  fromZarrita: 'a chunk of zarrita, { data, shape, stride }',
+};
+
+/** The library and the call that the error of each `toX` names. */
+const libraries: Record<string, readonly [library: string, use: string]> = {
+  toArrow: ['Arrow', 'toArrow(x, arrow), with apache-arrow'],
+  toAudioBuffer: ['AudioBuffer', 'toAudioBuffer(x, rate, AudioBuffer), with the class'],
+  toImageData: ['ImageData', 'toImageData(x, ImageData), with the class'],
+  toJaxJs: ['jax-js', 'toJaxJs(x, jax.numpy)'],
+  toLiteRT: ['LiteRT.js', 'toLiteRT(x, litert), with @litertjs/core'],
+  toMLTensor: ['WebNN', 'toMLTensor(x, context), with an MLContext'],
+  toNdarray: ['ndarray', 'toNdarray(x, ndarray), with the function'],
+  toOnnxRuntime: ['ONNX Runtime', 'toOnnxRuntime(x, ort)'],
+  toSharp: ['sharp', 'toSharp(x, sharp), with the function'],
+  toStdlib: ['stdlib', 'toStdlib(x, ndarray), with the class'],
+  toTensorFlow: ['TensorFlow.js', 'toTensorFlow(x, tf)'],
+  toTransformers: ['transformers.js', 'toTransformers(x, transformers)'],
+  toTvmjs: ['tvmjs', 'toTvmjs(x, tvm), with an Instance'],
+  toVideoFrame: ['VideoFrame', 'toVideoFrame(x, init, VideoFrame), with the class'],
+};
+
+const received: readonly [value: unknown, text: string][] = [
+  [undefined, 'undefined'],
+  [null, 'null'],
+  [{}, 'an object of Object'],
+  [5, '5 (number)'],
+  ['x', "'x' (string)"],
+];
+const functions = (prefix: RegExp) => Object.entries(adapters).filter(([name]) => prefix.test(name));
+const x = Tensor.from([1, 2], { dtype: 'float32' });
+
+test('the tables name every adapter', () => {
+  const names = (prefix: RegExp) => functions(prefix).map(([name]) => name);
+  equal(Object.keys(objects), names(/^from[A-Z]/).sort());
+  equal([...Object.keys(libraries), 'toZarrita'], names(/^to[A-Z]/).sort());
+});
+
+for (const [name, from] of functions(/^from[A-Z]/)) {
+  test(`${name} names the object that it expects`, async () => {
+    for (const [value, text] of received) {
+      const error = await failureOf(() => (from as AnyFunction)(value));
+      ok(isDLPackError(error, 'TypeError'), `${text}: ${String(error)}`);
+      equal([error.argument, error.message], ['value', `Expected ${objects[name]} for value but received ${text}`]);
+    }
+  });
+}
+
+for (const [name, [library, use]] of Object.entries(libraries)) {
+  test(`${name} names the library that it expects`, async () => {
+    const to = (adapters as unknown as Record<string, AnyFunction>)[name] as AnyFunction;
+    const before = use.startsWith(`${name}(x, rate`) || use.startsWith(`${name}(x, init`) ? [x, 1] : [x];
+    for (const [value, text] of received) {
+      if (value === undefined && library in globalThis) continue; // the default is the class of the runtime
+      const error = await failureOf(() => to(...before, value));
+      ok(isDLPackError(error, 'TypeError'), `${text}: ${String(error)}`);
+      const message = `Expected ${library} for library but received ${text}; use ${use}`;
+      equal([error.argument, error.message], ['library', message]);
+    }
+    x.get(0); // still the caller's
+  });
+}
+
+test('arrowValidity, fromMLTensor and toZarrita name what they expect', async () => {
+  throws('TypeError', 'Expected an Arrow Vector for value', () => adapters.arrowValidity(undefined as never));
+  const tensor = { dataType: 'float32', shape: [1], destroy() {} };
+  const error = await failureOf(() => adapters.fromMLTensor(tensor, undefined as never));
+  ok(isDLPackError(error, 'TypeError') && error.message.includes('use fromMLTensor(value, context)'), String(error));
+  throws('TypeError', 'an object such as { copy: true } for options', () => adapters.toZarrita(x, null as never));
+  throws('TypeError', 'Symbol.for("dlpack")', () => adapters.toZarrita(null as never));
+});
+
+test('a function in the place of a module, and a module in the place of a function, are refused', () => {
+  throws('TypeError', 'received Tensor (function); use toOnnxRuntime(x, ort)', () =>
+    adapters.toOnnxRuntime(x, class Tensor {} as never),
+  );
+  throws('TypeError', 'use toSharp(x, sharp), with the function', () =>
+    adapters.toSharp(x, { default: () => {} } as never),
+  );
+});
+
+test('fromDLPack of an object that an adapter knows mentions dlpack/adapters', () => {
+  const value = { type: 'float32', dims: [1], location: 'cpu', data: new Float32Array(1) };
+  throws('TypeError', 'dlpack/adapters', () => fromDLPack(value));
+});
