@@ -20,7 +20,7 @@ inline void HoldIn(Instance* self, Storage* storage, bool report, Request* reque
   request->status = request->handle == 0 ? kOutOfMemory : kOk;
 }
 
-// Each in the file of its name.
+// Each table is in the file with its name.
 extern const NamedFunction kExchangeFunctions[], kMemoryFunctions[], kConvertFunctions[], kMappingFunctions[],
     kSharedMemoryFunctions[];
 

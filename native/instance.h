@@ -29,7 +29,7 @@ struct Instance {
   ReleaseQueue* queue;
   HandleTable<Held> table;
   TensorSignature signature;            // of the last import
-  CheckedLayout layouts[kKeptLayouts];  // each at the remainder of its number
+  CheckedLayout layouts[kKeptLayouts];  // at `number % kKeptLayouts`
   bool forbids_external_buffers;
   bool has_named_memory;  // files/shared_memory.cc added its cleanup hook
   int64_t reported;       // bytes that the garbage collector should know about

@@ -45,7 +45,7 @@ template <class Managed>
 Storage* ImportManaged(Managed* managed, Descriptor* descriptor, Status* status, TensorSignature* last = nullptr,
                        uint32_t known = 0);
 
-// Checks everything of a foreign tensor except its memory, and describes it as far as possible.
+// Checks everything about a foreign tensor except its memory, and describes it as far as possible.
 Status DescribeLayout(const DLTensor& tensor, uint64_t flags, Descriptor* descriptor, Reach* reach);
 
 // A Storage over the memory of a tensor that `owner` keeps alive; `destroy` subtracts the import from the count and

@@ -12,7 +12,7 @@ static const uint32_t kWireWords = 131072;
 // Where requests begin.
 static const uint32_t kFirstSlot = 8;
 
-// The number of layouts that are kept; a power of two. The first is that of tensors without a number.
+// The number of places for kept layouts, a power of two. Place 0 is for layouts without a number.
 static const uint32_t kKeptLayouts = 8;
 
 static const int32_t kMaxNdim = 64;

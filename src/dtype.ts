@@ -290,7 +290,7 @@ const naturalDTypes = {
   Float16Array: 'float16',
 } as const;
 
-/** The dtypes of typed arrays. The last one is float16, whose class some runtimes do not have. */
+/** The dtypes of typed arrays. The last is float16, whose class some runtimes do not have. */
 export const arrayDTypes: readonly DType[] = [...new Set(Object.values(naturalDTypes))];
 
 /** The dtype that a typed array naturally has. */

@@ -52,7 +52,7 @@ class Given {
 
 /**
  * The private fields of a view. They are not fields of TensorView, because V8 does not inline the constructor of a base
- * class with private fields, which takes 13 ns for each tensor.
+ * class with private fields. docs/decisions/descriptor-and-tensor.md has the figures.
  */
 class Content extends Given {
   #descriptor: Descriptor | null;

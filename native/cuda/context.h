@@ -73,8 +73,8 @@ inline napi_value NumberOf(napi_env env, Result result) {
   return value;
 }
 
-// Queues a job whose memory is ordered, if the status of its message is success, or frees it. Undefined with the reason
-// in the status if it was not queued.
+// Queues a job after its memory was ordered. Frees the job instead if that failed, as the status of its message tells.
+// Returns undefined, with the reason in the status, if the job was not queued.
 template <class Job, class Message>
 inline napi_value QueueJob(napi_env env, Job* job, Message* message) {
   if (message->status != kSuccess) {
@@ -124,7 +124,7 @@ void ReleaseOwned(const Owned& owned);
 // Any thread.
 void ReleaseEvent(Event* event);
 
-// The functions that JavaScript calls, each in the file of its name.
+// The functions that JavaScript calls. Each table is in the file with its name.
 extern const NamedFunction kMemoryFunctions[], kCastFunctions[], kUploadFunctions[], kIpcFunctions[],
     kStreamFunctions[];
 

@@ -62,7 +62,7 @@ class RelaxedScope {
   CaptureMode mode_;
 };
 
-// Both of these, for calls that are not part of a capture.
+// A ContextScope and a RelaxedScope, for calls that are not part of a capture.
 class RelaxedContextScope : public ContextScope {
  public:
   using ContextScope::ContextScope;

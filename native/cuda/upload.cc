@@ -26,7 +26,7 @@ const uint32_t kFirstTurns = 4;
 
 struct Job {
   const UploadRequest* request;
-  PinnedBlocks* pinned;  // for as many threads, or more
+  PinnedBlocks* pinned;  // has blocks for `threads` threads or more
   uint32_t threads;
   uint32_t first_turns;  // in which a thread fills a part of a block
   std::atomic<uint64_t> next_byte;
@@ -50,8 +50,8 @@ size_t FindPart(const UploadRequest& request, uint64_t byte) {
   return low;
 }
 
-// Queues copies of pinned memory. Between two copies the bus is idle for two microseconds, but not inside a batch,
-// which older drivers do not have and others may refuse. The arrays have room for two copies at least.
+// Queues copies of pinned memory. Between two copies the bus is idle for two microseconds, but not inside a batch.
+// Older drivers have no batches, and other drivers may refuse a batch. The arrays have room for two copies at least.
 Result QueueCopies(Address* targets, Address* sources, size_t* bytes, size_t count, StreamHandle stream) {
   const bool has_batches = driver.MemcpyBatchAsync != nullptr;
   if (has_batches && count == 1 && bytes[0] > kLargeCopy) {

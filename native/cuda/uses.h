@@ -17,7 +17,7 @@ Result OrderAfterUses(Storage* storage, const StreamRef& stream);
 // reference.
 Result NoteUse(Storage* storage, const StreamRef& stream);
 
-// For work that is about to be queued on `stream`: both of the above.
+// OrderAfterUses and NoteUse, for work that is about to be queued on `stream`.
 inline Result BeginUse(Storage* storage, const StreamRef& stream) {
   const Result result = OrderAfterUses(storage, stream);
   return result == kSuccess ? NoteUse(storage, stream) : result;

@@ -1,4 +1,4 @@
-// Promises of JavaScript that Python settles: by an asynchronous call on a thread of the pool, or by a settler. The
+// JavaScript promises that Python settles: by an asynchronous call on a thread of the pool, or by a settler. The
 // arguments of a call are staged before, and results are carried to the JavaScript thread.
 #include <stdlib.h>
 
@@ -299,9 +299,9 @@ void Abandon(Objects* self, uint32_t number) {
 }
 
 // makeSettler(number): the handle of a callable `settle(failed, value)` for the promise with this number; 0 when out of
-// memory. A future that JavaScript waits for keeps it and calls it when it is done, on any thread; no thread waits
-// meanwhile. Only its first call has an effect. If Python drops it without a call, the promise is rejected. The process
-// stays alive until then.
+// memory. A future that JavaScript waits for keeps the callable, and calls it on any thread when the future is done. No
+// thread waits meanwhile. Only the first call has an effect. If Python drops the callable without a call, the promise
+// is rejected. The process stays alive until the promise is settled.
 uint32_t MakeSettler(Objects* self, uint32_t number) {
   static MethodDef definition = {"settle", reinterpret_cast<void*>(CallSettler), 0x0001 /* METH_VARARGS */,
                                  "settle(failed, value)"};

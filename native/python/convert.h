@@ -17,7 +17,7 @@ napi_value Convert(napi_env env, napi_callback_info info);
 // exception set.
 int NumberOfConverter(Object* function);
 
-// The class of the objects that a function makes which has a number; NULL for other functions. GIL held.
+// The class of the objects that a converter makes; NULL for functions without a number. GIL held.
 const TypeEntry* FindConverter(Object* function);
 
 }  // namespace dlpack::python

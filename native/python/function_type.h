@@ -20,7 +20,7 @@ inline FunctionBody* FunctionBodyOf(Object* self) {
   return reinterpret_cast<FunctionBody*>(reinterpret_cast<char*>(self) + api.head_size);
 }
 
-// Makes the type. A new reference, or NULL with an exception set. GIL held, once.
+// Makes the type. A new reference, or NULL with an exception set. GIL held, once for each start of Python.
 Object* MakeFunctionType();
 
 // The existing callable for a JavaScript function: a new reference, or NULL without an exception. GIL held.

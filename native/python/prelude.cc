@@ -155,7 +155,7 @@ def find_from_dlpack(type):
         'Expected a class with an exchange table, or from a module that has from_dlpack; call a function of its library '
         'with the tensor instead')
 
-# For each converter, the class that it makes objects of, and where it is defined and as what.
+# For each converter: the module and name of its class, and the module and type of the function.
 CONVERTERS = (
     ('numpy', 'ndarray', 'numpy', 'builtin_function_or_method'),
     ('torch', 'Tensor', 'torch.utils.dlpack', 'function'),
@@ -272,8 +272,8 @@ Object* FindPrelude(const char* name) {
 }
 
 // leave(status, milliseconds): lets executors finish, and runs the functions that Python code registered with atexit.
-// Ends the process with the status if they take longer than so many milliseconds. Only the first call has an effect. On
-// the JavaScript thread that ends the process, without the GIL.
+// Ends the process with the status if they take longer than `milliseconds`. Only the first call has an effect. On the
+// JavaScript thread that ends the process, without the GIL.
 void Leave(Objects*, uint32_t status, uint32_t milliseconds) {
   if (!has_run.exchange(true)) {
     leaving = {static_cast<int>(status), milliseconds};

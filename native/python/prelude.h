@@ -6,8 +6,8 @@
 
 namespace dlpack::python {
 
-// Runs the prelude. `is_ours`: this addon started Python, so its signal module may be guarded. Once. Makes our
-// types. False with an exception set. GIL held.
+// Runs the prelude and makes our types. `is_ours`: this addon started Python, so its signal module may be guarded.
+// False with an exception set. GIL held, once for each start of Python.
 bool RunPrelude(bool is_ours);
 
 // A function of the prelude. A new reference, or NULL with an exception set. GIL held.

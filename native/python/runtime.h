@@ -81,7 +81,7 @@ void RunDeferred();
 // Drops a reference in the same way. Any thread, no GIL needed.
 void DeferDecRef(Object* object);
 
-// Whether an attribute equals this text, or begins with it. GIL needed; leaves no exception set.
+// Whether an attribute equals `text`, or with `is_prefix` begins with it. GIL needed; leaves no exception set.
 bool HasText(Object* object, const char* attribute, const char* text, bool is_prefix = false);
 
 // A reference that is dropped at the end of its scope. GIL needed.

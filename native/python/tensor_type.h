@@ -8,7 +8,7 @@
 
 namespace dlpack::python {
 
-// Makes the type. A new reference, or NULL with an exception set. GIL held, once.
+// Makes the type. A new reference, or NULL with an exception set. GIL held, once for each start of Python.
 Object* MakeTensorType();
 
 // A new Python tensor with its own reference to the storage. GIL held; NULL with a Python exception set.

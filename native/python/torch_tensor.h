@@ -9,9 +9,9 @@ namespace dlpack::python {
 // with a BufferError set, when the tensor cannot be exported as it is. `entry` belongs to the object's type.
 bool CheckTorchBits(Object* object, TypeEntry* entry);
 
-// Describes a tensor on the host as the exchange table does, in a third of the time: the table's function makes a C++
-// reference to the tensor, for which PyTorch takes the GIL twice more. False when the table must describe the tensor.
-// The description points into the object.
+// Describes a tensor on the host as the exchange table does, but faster (docs/decisions/pytorch-flags.md): the table's
+// function makes a C++ reference to the tensor, for which PyTorch takes the GIL twice more. False when the table must
+// describe the tensor. The description points into the object.
 bool DescribeTorch(Object* object, TypeEntry* entry, DLTensor* tensor);
 
 // Remembers the dtype of a tensor that the table described, for the next tensors of the same class and dtype.

@@ -152,7 +152,7 @@ inline bool IsSafeInteger(long long value) { return value >= -((1LL << 53) - 1) 
 // exactly the type of a value has its kind. GIL held, any thread.
 uint32_t KindOf(Object* object, double* number);
 
-// Whether values of a kind do not fit into a cell or an outcome and have characters.
+// Whether values of a kind do not fit into a cell or an outcome, and travel as characters.
 inline bool IsSpilled(uint32_t kind) { return kind == kString || kind == kBytes || kind == kBigInt; }
 
 // The JavaScript value for the characters of a spilled value; false when it is too large for JavaScript. JavaScript

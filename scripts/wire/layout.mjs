@@ -70,7 +70,7 @@ function typescript(group, isFirst) {
 export const enum Wire {
   WORDS = ${wireWords}, // of eight bytes
   FIRST_SLOT = ${firstSlot}, // where requests begin
-  LAYOUT_MASK = ${keptLayouts - 1}, // the place of a layout is the bits of its number in the mask
+  LAYOUT_MASK = ${keptLayouts - 1}, // the bits of a layout's number that are its place
 }
 
 /** Outcomes of requests. */
@@ -101,7 +101,7 @@ static const uint32_t kWireWords = ${wireWords};
 // Where requests begin.
 static const uint32_t kFirstSlot = ${firstSlot};
 
-// The number of layouts that are kept; a power of two. The first is that of tensors without a number.
+// The number of places for kept layouts, a power of two. Place 0 is for layouts without a number.
 static const uint32_t kKeptLayouts = ${keptLayouts};
 
 static const int32_t kMaxNdim = ${maxNdim};

@@ -11,7 +11,7 @@ import { tvmFfi } from './tvm-ffi.mjs';
 export const wireWords = 131072;
 /** The word where the slots begin, after the header. */
 export const firstSlot = 8;
-/** The number of layouts that native code keeps, a power of two. The first is that of tensors without a number. */
+/** The number of places for kept layouts, a power of two. Place 0 is for layouts without a number. */
 export const keptLayouts = 8;
 /** The most axes that a tensor can have. */
 export const maxNdim = 64;

@@ -85,8 +85,9 @@ export function toJaxJs<T>(source: object, numpy: JaxModule<T>, options?: LendOp
     (tensor) => {
       const gpuDevice = options?.gpuDevice;
       if (!gpuDevice) throw new ArgumentTypeError('gpuDevice', 'jax.getWebGPUDevice()', gpuDevice);
-      // jax-js takes no buffers of others, so the tensor is copied into a new array. jax-js makes an array of zeros with a
-      // shader, and uploads an array that it is given. Both take longer than the copy, so this leaves the upload out.
+      // jax-js takes no GPUBuffers that it did not make, so the tensor is copied into a new jax-js array. jax-js makes an
+      // array of zeros with a shader, and uploads the values of a typed array. Both take longer than the copy, so these
+      // values are not uploaded.
       const { lend: lendBuffer, withoutUpload } = gpuBuffers();
       let made: T;
       const acquire = () => {

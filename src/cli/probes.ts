@@ -31,7 +31,7 @@ export function runProbe(probe: Probe): Check[] {
   }
 }
 
-/** A check that is good when what one side wrote arrived at the other. */
+/** A check that succeeds if the other side has received what one side wrote. */
 function judge(name: string, hasArrived: boolean, good: string, bad: string): Check {
   return hasArrived ? check(name, 'ok', good) : check(name, 'problem', bad);
 }

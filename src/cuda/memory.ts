@@ -22,7 +22,7 @@ function handleOf(storage: Storage): number {
   throw new BufferError('Expected memory with an address on a device');
 }
 
-/** Pinned and managed memory belongs to no device. A device still has to allocate it, and that is device 0, its id. */
+/** Pinned and managed memory belongs to no device. Its device id is 0, so device 0 allocates it. */
 export function allocate(nbytes: number, device: DeviceInfo): Storage {
   const { id } = device;
   const slot = begin(DeviceAllocation.WORDS, id);

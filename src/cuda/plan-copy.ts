@@ -113,7 +113,7 @@ class Planner implements CopyPlan {
     }
   }
 
-  /** Kernels convert contiguous elements, so others are arranged on the device before and after. */
+  /** Kernels convert only contiguous elements, so other layouts are copied on the device before and after. */
   addCast(from: Descriptor, to: Descriptor): void {
     const packed = from.isContiguous ? from : this.allocate(from.shape, from, from.device);
     if (packed !== from) this.add(from, packed);

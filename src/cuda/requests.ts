@@ -33,7 +33,7 @@ export function begin(words: number, device: number): number {
   return slot;
 }
 
-/** Makes the request of a slot and frees the slot. Its results can be read until the next slot is taken. Returns the CUresult. */
+/** Sends the request in a slot and frees the slot. The results can be read until the next slot is taken. Returns the CUresult. */
 export function send(slot: number, name: DeviceFunction): number {
   const binding = cuda();
   u32[WireHeader.SLOT] = slot;
@@ -47,7 +47,7 @@ export function run(slot: number, name: DeviceFunction, what: string): void {
   check(send(slot, name), what);
 }
 
-/** As {@link run} for a request that blocks until work has finished, or asks whether it has. */
+/** As {@link run}, for a request that waits for work. Returns false if the work has not finished. */
 function isOver(slot: number, name: DeviceFunction, what: string): boolean {
   const status = send(slot, name);
   if (status === NOT_READY) return false;

@@ -59,7 +59,7 @@ function numberOn(stream: StreamArgument): bigint {
   return handle;
 }
 
-/** An attribute, or undefined if it does not exist, for which Python objects throw. */
+/** An attribute, or undefined if it does not exist. Python objects throw for an attribute that does not exist. */
 function attribute(source: object, name: string): unknown {
   try {
     return (source as Record<string, unknown>)[name];

@@ -24,7 +24,7 @@ export interface Quantization {
 
 export const uint8 = dtypeFromName('uint8');
 
-/** `length` bytes from `start` on of a storage, as a tensor. */
+/** The tensor of `length` bytes of a storage, from the byte `start` on. */
 export function byteRange(storage: Storage, start: number, length: number, device = cpu, flags = 0): Descriptor {
   return new Descriptor(storage, uint8, device, [length], [1], start * 8, flags);
 }

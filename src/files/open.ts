@@ -39,7 +39,7 @@ const openNames: OptionNames<OpenOptions> = { mode: true };
 const openNpyNames: OptionNames<OpenNpyOptions> = { mode: true, dtype: true };
 
 type Read<H> = (file: OpenedFile) => Reading<H>;
-/** Makes the result of a header. Only the promise of an asynchronous source may resolve to it later. */
+/** Makes the result from a header. Only for an asynchronous source may it return a promise. */
 type Make<H, T> = (file: OpenedFile, header: H) => T | Promise<T>;
 
 /** Opens a source and reads its header. Closes the file if that fails. */

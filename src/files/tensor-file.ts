@@ -64,8 +64,8 @@ export abstract class TensorFile implements Iterable<[name: string, tensor: Tens
   /** Names of all tensors, in the order of the file. */
   abstract readonly names: readonly string[];
   /**
-   * The location of a tensor; null for an unknown name. A reading of the only file finds a location that the header of the
-   * file does not tell. Reads headers, never data.
+   * The location of a tensor; null for an unknown name. If the header of the file does not contain the location, the result
+   * is a Reading that finds it, and the file is the only one. Reads headers, never data.
    */
   protected abstract locate(name: string): Reading<Located> | Located | null;
 

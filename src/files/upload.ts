@@ -30,7 +30,7 @@ const LARGEST_STEP = 2 ** 30;
 const SMALLEST_STEP = 8 << 20;
 const GROWTH = 4;
 
-/** `length` bytes from `start` on of a tensor's storage. */
+/** The tensor of `length` bytes of another tensor's storage, from the byte `start` on. */
 function bytesOf({ storage, device }: Descriptor, start: number, length: number): Descriptor {
   return byteRange(storage, start, length, device);
 }

@@ -20,7 +20,7 @@ export class SharedStorage extends MappedStorage {
   /** Other processes cannot open the memory for writing. */
   isSealed = false;
 
-  /** `name` is empty for memory without one. `file` is the descriptor in this process, `number` that of the file itself. */
+  /** `name` is empty for memory without a name. `file` is its descriptor in this process. `number` tells it from later memory. */
   constructor(
     handle: number,
     nbytes: number,

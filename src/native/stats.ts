@@ -61,9 +61,9 @@ export function stats(): Stats {
 }
 
 /**
- * Returns the memory of released tensors to the system, and its number of bytes. Host blocks of 1 MiB or more wait for
- * new tensors of about their size, 256 MiB of them at most (`DLPACK_REUSE_BYTES`); after a second in which none was used
- * this happens by itself. `stats().kept` counts them.
+ * Returns the kept memory of released tensors to the system, and returns how many bytes that was. Host blocks of 1 MiB or
+ * more wait for new tensors of about their size, 256 MiB of them at most (`DLPACK_REUSE_BYTES`). After a second in which no
+ * block was used, the package returns them by itself. `stats().kept` counts their bytes.
  */
 export function trim(): number {
   return unmapKept(native(), false).bytes;

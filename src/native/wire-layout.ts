@@ -11,7 +11,7 @@
 export const enum Wire {
   WORDS = 131072, // of eight bytes
   FIRST_SLOT = 8, // where requests begin
-  LAYOUT_MASK = 7, // the place of a layout is the bits of its number in the mask
+  LAYOUT_MASK = 7, // the bits of a layout's number that are its place
 }
 
 /** Outcomes of requests. */

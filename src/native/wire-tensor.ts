@@ -37,8 +37,8 @@ function writeLayout(at: number, { dtype, device, shape, strides, flags }: Descr
 }
 
 /**
- * As `writeTensor`, but leaves out a layout that native code keeps (native/checked_layout.h). For requests that native code
- * reads with ReadInside, in the order in which they were written, before any other request.
+ * As `writeTensor`, but leaves out a layout that native code keeps (native/checked_layout.h). Native code must read these
+ * tensors with ReadInside, in the order in which they were written, before any other request.
  */
 export function sendTensor(at: number, descriptor: Descriptor, handle: number, trace: number): void {
   u32[at * 2 + WireTensor.HANDLE] = handle;
@@ -58,8 +58,8 @@ export function sendTensor(at: number, descriptor: Descriptor, handle: number, t
 let lastNumber = 0;
 
 /**
- * Gives a layout its next number. Numbers stay small integers, and those of the first remainder are not used. The kept
- * layout in its place counts as dropped at once, because a later tensor of the same request must not refer to it.
+ * Gives a layout its next number. Numbers stay small integers, and numbers of place 0 are not used. The layout that native
+ * code keeps in the same place counts as dropped at once, because a later tensor of the same request must not refer to it.
  */
 function numberLayout(layout: SentLayout): number {
   lastNumber = (lastNumber & 0x3fffffff) + ((lastNumber & Wire.LAYOUT_MASK) === Wire.LAYOUT_MASK ? 2 : 1);

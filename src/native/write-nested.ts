@@ -28,7 +28,7 @@ const stageView: DataView = Object.defineProperties(
   Object.getOwnPropertyDescriptors(DataView.prototype),
 );
 
-/** By the name of their dtype. Not a Map, because a patched method would receive the wire. */
+/** The wire as an array of each dtype, by name. Not a Map, because a patched method would receive the wire. */
 const arrays: Record<string, TypedArray> = Object.create(null);
 
 /** The wire as an array of a dtype. */
@@ -38,7 +38,7 @@ function stageArray({ name, array }: DTypeInfo): TypedArray {
   return arrays[name] as TypedArray;
 }
 
-/** Opens a stage and returns its first byte, a multiple of 16. The last opened stage is closed first. */
+/** Opens a stage and returns its first byte, a multiple of 16. Stages are closed in the reverse order. */
 function openStage(nbytes: number): number {
   return enter(StageRequest.WORDS + Math.ceil(nbytes / 16) * 2) * 8 + VALUES;
 }

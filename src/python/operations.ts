@@ -91,7 +91,7 @@ export function performTensor(subject: Reference, args: readonly unknown[], keyw
     : performPlain(slot);
 }
 
-/** Makes the Tensor, too. V8 inlines up to a limit, and would not inline its constructor in the caller. */
+/** Makes the Tensor, too. V8 inlines up to a limit, and would not inline the constructor of Tensor in the caller. */
 function performPlain(slot: number): Tensor {
   const raised = sendPlain(slot);
   if (u32[slot * 2 + Outcome.FAILED] === 1) throw leaveWithError(slot, raised);

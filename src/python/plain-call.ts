@@ -1,6 +1,6 @@
 /**
- * Calls with few arguments, which all are Python objects, numbers or tensors in native memory. They need no temporaries, so V8
- * can inline most of the way from the call to its result.
+ * Plain calls: calls with few arguments, all of which are Python objects, numbers or tensors in native memory. They need no
+ * temporaries, so V8 can inline most of the code from the call to its result.
  *
  * @module
  */
@@ -22,7 +22,7 @@ const View = TensorView;
 const readDescriptor = descriptorOf;
 const findPlace = placeOf;
 
-/** The cells of a plain call: the function and its arguments. */
+/** The most cells of a plain call: the function and its arguments. */
 const CELLS = 8;
 /** Where the TensorResult lies, from the start of the slot. */
 const RESULT = PerformRequest.WORDS + CELLS * Cell.WORDS;
@@ -51,14 +51,14 @@ export function enterPlainCall(operation: number, subject: Reference, args: read
   return 0;
 }
 
-/** Apart from the writing, because `instanceof` may run user code, and that could release an object already written. */
+/** Separate from the writing, because `instanceof` may run user code, which could release an object already written. */
 function isPlain(value: unknown): boolean {
   return (
     typeof value === 'function' || typeof value === 'number' || (typeof value === 'object' && value instanceof View)
   );
 }
 
-/** False when an argument does not fit. The call then starts again and throws what there is to throw. */
+/** False when an argument does not fit. Then the function for all calls starts again, and throws any error. */
 function writeAll(first: number, args: readonly unknown[]): boolean {
   try {
     for (let i = 0; i < args.length; i++) {

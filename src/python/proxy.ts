@@ -73,7 +73,7 @@ function refuseJson(): never {
   );
 }
 
-/** Methods that get the proxy itself, because their results outlive the call. futures.ts adds one. */
+/** Methods that get the proxy itself, because their results outlive the call. futures.ts adds asynchronous iteration. */
 export const ownMethods: Record<symbol, (this: unknown) => unknown> = {};
 
 /**

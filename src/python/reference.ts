@@ -29,7 +29,7 @@ export class Reference implements Collectable, Owner {
 
   constructor(
     public handle: number,
-    /** True for from_dlpack of a library whose objects native code makes itself. It has one reference, never released. */
+    /** True for from_dlpack of a library whose objects native code makes itself. Its Reference is never released. */
     readonly isConverter: boolean,
   ) {}
 

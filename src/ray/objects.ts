@@ -79,7 +79,7 @@ const REFERENCES = 8;
 /** How many references one request takes to Python. */
 const COLLECTED = 1024;
 
-/** The values of many references, with one promise of Python: a promise for each costs more than a small task. */
+/** The values of many references. They share one promise, because a promise for each costs more than a small task. */
 async function getAll(references: readonly PyObject[], options: GetOptions): Promise<unknown[]> {
   references.forEach(checkReference);
   const signal = signalOf(options);
@@ -91,7 +91,7 @@ async function getAll(references: readonly PyObject[], options: GetOptions): Pro
   const count = references.length;
   try {
     group = helpers.Group(count, settler);
-    // All at once, because the program may change the array or dispose the references before the values are here.
+    // All at once, because the program may change the array or dispose the references before the values arrive.
     for (let i = 0; i < count; i += COLLECTED) helpers.collect(group, references.slice(i, i + COLLECTED));
   } catch (error) {
     drop();
@@ -114,7 +114,7 @@ async function getAll(references: readonly PyObject[], options: GetOptions): Pro
   } catch (error) {
     throw taskError(error, helpers);
   } finally {
-    group[Symbol.dispose](); // it keeps the values
+    group[Symbol.dispose](); // the group keeps the values alive
   }
   const values: unknown[] = [];
   try {

@@ -16,11 +16,11 @@ export interface Owner {
 /** A storage, or another object of native code, that can be collected. It has been released when `refs` is zero. */
 export interface Collectable {
   readonly refs: number;
-  /** The object whose collection counts, if that is not this one. `makeOwner` forgets it. */
+  /** The object that the garbage collector watches in place of this object, if there is one. `makeOwner` drops it. */
   readonly proxy?: object | null;
-  /** The next storage in the list of storages to register. */
+  /** The next object in the list of objects to register. */
   nextPending: Collectable | null;
-  /** The release for the garbage collector to run. Called once, when the storage has outlived its tick. */
+  /** The release for the garbage collector to run. Called once, when the object has outlived its tick. */
   makeOwner(): Owner;
 }
 

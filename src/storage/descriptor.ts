@@ -38,7 +38,7 @@ interface Made {
   strides: readonly number[] | null;
 }
 
-/** Everything about a tensor except its memory, as native code knows it. */
+/** Identifies everything about a tensor except its memory, for native code. */
 export interface SentLayout {
   /** See native/checked_layout.h. */
   number: number;

@@ -44,9 +44,9 @@ export interface ForeignArray {
 
 /** Takes tensors from Python objects. Each function returns null for anything else. */
 export interface ForeignObjects {
-  /** The tensor of an object, without the detour over the protocol. */
+  /** The tensor of an object, taken by native code instead of through the JavaScript protocol. */
   take(source: object, request: ImportRequest | null): Descriptor | null;
-  /** The tensor of an object with a CUDA Array Interface; null, too, when the interface must be read entry by entry. */
+  /** The tensor of an object with a CUDA Array Interface; also null when the interface must be read entry by entry. */
   takeArray(source: object): Descriptor | null;
   /** The CUDA Array Interface of an object. `isInterface`: the object is the interface itself. */
   readArray(source: object, isInterface: boolean): ForeignArray | null;

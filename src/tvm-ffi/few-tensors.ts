@@ -22,7 +22,7 @@ const { f64, i32, u32 } = wire;
 const OwnTensor = Tensor;
 const readDescriptor = descriptorOf;
 
-/** The most arguments of the calls of this module. */
+/** The most arguments that a call of this module can have. */
 const FEW_ARGUMENTS = 3;
 export const FIRST_ARGUMENT = Wire.FIRST_SLOT + CallRequest.WORDS;
 export const STATUS_OF_FIRST = Wire.FIRST_SLOT * 2 + CallRequest.STATUS;
@@ -38,7 +38,7 @@ export function plainObjectOf(descriptor: Descriptor): TensorObject | null {
   return object?.isPlain === true ? object : null;
 }
 
-/** The same for any value; null for values that are not tensors, too. */
+/** The same for any value; also null for a value that is not a tensor. */
 function objectOf(value: unknown): TensorObject | null {
   return value instanceof OwnTensor ? plainObjectOf(readDescriptor(value)) : null;
 }
@@ -129,7 +129,7 @@ export function invokeDescribed(pointer: number, args: readonly unknown[], read:
   }
 }
 
-/** Writes a tensor that is to be described, or has an object or gets one. */
+/** Writes a tensor: marks it to be described later, or writes its object, which is made if there is none. */
 function writeTensor(at: number, descriptor: Descriptor): void {
   if (descriptor.tvmObject === null && describeLater(at, descriptor, false)) return;
   const object = tensorObject(descriptor);

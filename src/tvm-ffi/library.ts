@@ -87,8 +87,8 @@ function* candidates(explicit?: string): Generator<Candidate> {
 }
 
 /**
- * The folders that the loaders of Windows and macOS search for a name, without the working folder, which both search,
- * too. The loader of Linux does not search the working folder, so it gets the name itself.
+ * The folders that the loaders of Windows and macOS search for a name, except the working folder, which both also search.
+ * The loader of Linux does not search the working folder, so it gets the name itself.
  */
 function searchedFolders(): string[] | null {
   const { PATH = '', HOME = '', DYLD_LIBRARY_PATH = '', DYLD_FALLBACK_LIBRARY_PATH } = process.env;

@@ -309,7 +309,7 @@ export function makeView(handle: ObjectHandle): LiveContainer {
   return new (classes.get(handle.type) as ContainerClass)(handle as never);
 }
 
-// Copies of mutable containers. To read an element can run a program's code, such as the constructor of a registered
+// Copies of mutable containers. Reading an element can run a program's code, such as the constructor of a registered
 // error class. If that code changes the container, elements and iterators that are still in use are freed. So all
 // elements get a reference before the first is read.
 

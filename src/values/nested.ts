@@ -1,6 +1,6 @@
 /**
- * Nested arrays of values: their shape and dtype, those of a tensor's elements, and new memory with their values, which
- * native code fills where there is a backend.
+ * Nested arrays of values: finds their shape and dtype, makes them of a tensor's elements, and writes their values into new
+ * memory, which native code fills where there is a backend.
  *
  * @module
  */
@@ -190,7 +190,7 @@ function writeLevel(
   return next;
 }
 
-/** The elements of a short typed array in new memory; null for others. */
+/** The elements of a short typed array in new memory; null for other arrays, and without a backend. */
 export function writeFew(array: TypedArray, dtype: DTypeInfo): Descriptor | null {
   const { length } = array;
   const storage = getBackend()?.writeFew(array, length, dtype);

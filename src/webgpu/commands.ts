@@ -71,7 +71,7 @@ export class Commands implements Recorder {
     }
   }
 
-  /** Runs the commands so far. The temporary buffers stay for the next ones. */
+  /** Runs the commands so far. The temporary buffers stay for the next commands. */
   submitRecorded(): void {
     const { gpuDevice } = this.state;
     gpuDevice.queue.submit([this.encoder.finish()]);

@@ -19,7 +19,7 @@ const FEWEST = 16;
 const ALIGNMENT = 256;
 /** Commands for one copy. WebGPU keeps all of them until the copy is submitted. A shader copies more rows. */
 const MOST_COMMANDS = 2 ** 14;
-/** Commands that are submitted together, so that the adapter runs them while the browser decodes the next ones. */
+/** Commands that are submitted together, so that the adapter runs them while the browser decodes the next commands. */
 const BATCH = 128;
 
 /** How the rows of a move are copied. */
@@ -72,7 +72,7 @@ export const makeTexture = ({ nbytes, columns, height }: RowPlan, gpuDevice: Gpu
     usage: Usage.textureCopySource | Usage.textureCopyTarget,
   });
 
-/** Where commands are recorded. `submitRecorded` runs those that were recorded so far and makes a new encoder. */
+/** Where commands are recorded. `submitRecorded` runs the commands recorded so far and makes a new encoder. */
 export interface Recorder {
   readonly encoder: GpuEncoder;
   submitRecorded(): void;

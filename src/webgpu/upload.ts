@@ -12,7 +12,7 @@ interface Queue {
 export function withoutUpload<R>(gpuDevice: object, values: ArrayBufferView, make: () => R): R {
   const { queue } = gpuDevice as { queue: Queue };
   const { writeBuffer } = queue;
-  // Not an assignment, which would throw where the queue cannot change. Then the library uploads, and the copy follows.
+  // An assignment would throw if the queue cannot be changed. Then the library uploads the values, and the copy follows.
   Reflect.set(queue, 'writeBuffer', (...args: unknown[]) => {
     if ((args[2] as ArrayBufferView | undefined)?.buffer !== values.buffer) writeBuffer.apply(queue, args);
   });
