@@ -14,7 +14,7 @@ export function committedRows(where: string): string[] {
   return table.split('\n').filter((line) => isTable(line) && line.split(' | ').at(-1)?.startsWith(where));
 }
 
-/** Compares rows with the committed ones of the same place. With UPDATE, writes them first: others keep their place. */
+/** Compares rows with the committed rows for `where`. With UPDATE it writes them first, and other rows keep their place. */
 export function checkRows(where: string, found: readonly string[]): void {
   if (process.env.UPDATE) {
     const [head = '', table = ''] = readFileSync(document, 'utf8').split(heading);

@@ -31,7 +31,7 @@ test('platform: the rule finds violations', () => {
   for (const name of ['windows', 'dlfcn', 'pthread', 'unistd', 'signal', 'sys/mman']) ok(headers.includes(name), name);
 });
 
-test('platform: windows_node_api.cc lists the functions of Node-API that the addon calls', () => {
+test('platform: windows_node_api.cc lists the Node-API functions that the addon calls', () => {
   const { symbols } = createRequire(import.meta.url)('node-api-headers') as {
     symbols: { v8: { js_native_api_symbols: string[]; node_api_symbols: string[] } };
   };

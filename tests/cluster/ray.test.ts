@@ -265,7 +265,7 @@ def full():
     const waits = remote<(path: string, x: number) => number>(wait, { numCpus: 0 });
     const slow = waits.remote(path, 5);
     const here = put('b');
-    // More than one turn of the event loop takes; some exist, one does not, some are there twice.
+    // More references than one turn of the event loop adds. `slow` has no value yet, and `slow` and `here` repeat.
     const many = Array.from({ length: 150 }, (_, i) => (i % 3 === 0 ? slow : i % 3 === 1 ? here : put(i)));
     const values = get(many);
     const fails = remote(fail, { maxRetries: 0 });

@@ -47,7 +47,7 @@ test('rows without gaps on one side need one command there', () => {
   equal(commandsFor(4), { toTexture: 8, fromTexture: 4, shaders: 0, submits: 1 });
 });
 
-test('rows that are too many for the width of a texture are copied in several parts of it', () => {
+test('rows that do not fit into the width of a texture are copied in several parts', () => {
   const { gpuDevice, counts } = recorder();
   // 64 rows of 129 texels need 8,256 texels side by side, and a texture has 8,192.
   Tensor.empty([1024, 258], 'float32', { device: gpuDevice }).slice(null, [0, 129]).contiguous();

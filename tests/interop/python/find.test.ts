@@ -162,7 +162,7 @@ test('a path in place of options is refused', () => {
   throws('TypeError', '{ executable: "/path/to/python3" } for options', () => python('/usr/bin/python3' as never));
 });
 
-testWith(pythonMissing, 'a start after a start that failed', () => {
+testWith(pythonMissing, 'Python starts again after a start that failed', () => {
   const modules = join(folder, 'modules');
   mkdirSync(modules);
   writeFileSync(join(modules, 'signal.py'), 'raise ImportError("as asked")\n');

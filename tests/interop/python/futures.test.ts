@@ -242,7 +242,7 @@ def stop():
 });
 
 for (const how of ['dispose', 'empty']) {
-  testWith(pythonMissing, `get of an array of Ray has its own references: ${how}`, () => {
+  testWith(pythonMissing, `Ray's get of an array has its own references: ${how}`, () => {
     const { code, output } = runChild(import.meta.url, './children/many-references.js', { args: [how] });
     equal([code, output.trim()], [0, '3000'], output);
   });

@@ -434,7 +434,7 @@ testWith(kernelsMissing, 'wrapped memory in its first call and in later calls, w
   throws('DisposedError', 'detached', () => sumView(detached));
 });
 
-testWith(kernelsMissing, 'tensors that are made for one call have the layout of each', () => {
+testWith(kernelsMissing, 'each tensor that is made for one call has its own layout', () => {
   const { sum_rows } = loadModule(kernelsPath);
   for (let round = 0; round < 3; round++) {
     for (let n = 1; n <= 12; n++) {
@@ -498,7 +498,7 @@ testWith(kernelsMissing, 'a new layout may take the place of the layout of a lat
     return importManaged(exportManaged(Tensor.from(values, { shape: [2, i + 1] })));
   });
   for (const [i, matrix] of matrices.entries()) {
-    const out = Tensor.wrap(new Float32Array(2)); // shares the number of its layout with those of earlier rounds
+    const out = Tensor.wrap(new Float32Array(2)); // shares the number of its layout with the tensors of earlier rounds
     sum_rows?.(matrix, out);
     equal(out.toArray(), [(i * (i + 1)) / 2, ((i + 1) * (3 * i + 2)) / 2], `${i + 1} columns`);
   }
