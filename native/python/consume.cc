@@ -141,7 +141,9 @@ static void ExplainTorch(Object* object) {
 static Storage* ConsumeTorch(TypeEntry* entry, Object* object, Descriptor* descriptor, Status* status,
                              TensorSignature* last) {
   DLTensor tensor;
-  if (!DescribeTorch(object, entry, &tensor)) {
+  const TorchMemory memory = DescribeTorch(object, entry, &tensor);
+  if (memory == TorchMemory::kDevice) return nullptr;
+  if (memory == TorchMemory::kUnknown) {
     if (entry->api->dltensor_from_py_object_no_sync(object, &tensor) != 0) {
       ExplainTorch(object);
       return nullptr;

@@ -40,7 +40,7 @@ struct Shim {
 Shim shim;
 std::atomic<bool> has_shim;
 
-enum : int32_t { kStridedLayout = 0, kCpu = 0 };  // c10::Layout, c10::DeviceType
+enum : int32_t { kStridedLayout = 0, kCpu = 0, kCuda = 1 };  // c10::Layout, c10::DeviceType
 
 template <class Function>
 bool Find(void* library, const char* name, Function* out) {
@@ -125,24 +125,25 @@ std::atomic<uint32_t>* DTypeOf(const void* tensor, TypeEntry* entry) {
 
 }  // namespace
 
-bool DescribeTorch(Object* object, TypeEntry* entry, DLTensor* out) {
+TorchMemory DescribeTorch(Object* object, TypeEntry* entry, DLTensor* out) {
   const void* tensor = has_shim.load(std::memory_order_acquire) ? TensorIn(object, entry) : nullptr;
   int32_t layout = -1;
   int32_t device = -1;
   if (tensor == nullptr || shim.get_layout(tensor, &layout) != 0 || layout != kStridedLayout ||
-      shim.get_device_type(tensor, &device) != 0 || device != kCpu)
-    return false;
+      shim.get_device_type(tensor, &device) != 0)
+    return TorchMemory::kUnknown;
+  if (device == kCuda) return TorchMemory::kDevice;
   const std::atomic<uint32_t>* known = DTypeOf(tensor, entry);
   const uint32_t dtype = known == nullptr ? 0 : known->load(std::memory_order_relaxed);
   int64_t ndim = 0;
-  if (dtype == 0 || shim.get_dim(tensor, &ndim) != 0 || shim.get_sizes(tensor, &out->shape) != 0 ||
+  if (device != kCpu || dtype == 0 || shim.get_dim(tensor, &ndim) != 0 || shim.get_sizes(tensor, &out->shape) != 0 ||
       shim.get_strides(tensor, &out->strides) != 0 || shim.get_data_ptr(tensor, &out->data) != 0)
-    return false;
+    return TorchMemory::kUnknown;
   memcpy(&out->dtype, &dtype, sizeof(dtype));
   out->device = DLDevice{kDLCPU, 0};
   out->ndim = static_cast<int32_t>(ndim);
   out->byte_offset = 0;
-  return true;
+  return TorchMemory::kHost;
 }
 
 void LearnDType(Object* object, TypeEntry* entry, DLDataType dtype) {

@@ -10,9 +10,10 @@ namespace dlpack::python {
 bool CheckTorchBits(Object* object, TypeEntry* entry);
 
 // Describes a tensor on the host as the exchange table does, but faster (docs/decisions/pytorch-flags.md): the table's
-// function makes a C++ reference to the tensor, for which PyTorch takes the GIL twice more. False when the table must
+// function makes a C++ reference to the tensor, for which PyTorch takes the GIL twice more. kUnknown when the table must
 // describe the tensor. The description points into the object.
-bool DescribeTorch(Object* object, TypeEntry* entry, DLTensor* tensor);
+enum class TorchMemory { kUnknown, kHost, kDevice };
+TorchMemory DescribeTorch(Object* object, TypeEntry* entry, DLTensor* tensor);
 
 // Remembers the dtype of a tensor that the table described, for the next tensors of the same class and dtype.
 void LearnDType(Object* object, TypeEntry* entry, DLDataType dtype);
