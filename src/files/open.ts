@@ -47,7 +47,7 @@ function open<H, T>(source: FileSource, options: OpenOptions, read: Read<H>, mak
   const mode = options.mode ?? 'r';
   if (mode !== 'r' && mode !== 'c') throw new ArgumentValueError('mode', "'r' or 'c'", mode);
   if (typeof source === 'string') return openPath(source, mode, read, make);
-  if (source instanceof URL) return openUrl(source, mode, read, make);
+  if (source instanceof URL) return openUrl(new URL(source), mode, read, make); // a copy, because a URL can change
   if (source instanceof Blob) return openLater(new SourceFile(new BlobSource(source)), read, make);
   throw new ArgumentTypeError('source', 'a path, a URL, a File or a Blob', source);
 }
@@ -95,13 +95,14 @@ function isIndex(source: FileSource): source is string | URL {
 }
 
 function openShards(source: string | URL, options: OpenOptions): unknown {
+  const { mode = 'r' } = options;
   const asShard = (file: OpenedFile, header: SafetensorsHeader): Shard => ({ file, header });
   const mapShards = (index: OpenedFile, parsed: ShardIndex): SafetensorsFile => {
     const shards = new Map<string, Shard>();
     try {
       for (const name of new Set(parsed.weightMap.values())) {
         const path = getHost().beside(index.path, name);
-        shards.set(name, openPath(path, options.mode ?? 'r', readSafetensors, asShard) as Shard);
+        shards.set(name, openPath(path, mode, readSafetensors, asShard) as Shard);
       }
       const opened = shardedFile(index.path, parsed, shards);
       index.close();
@@ -114,7 +115,7 @@ function openShards(source: string | URL, options: OpenOptions): unknown {
   const loadShards = async (index: OpenedFile, parsed: ShardIndex): Promise<SafetensorsFile> => {
     const names = [...new Set(parsed.weightMap.values())];
     const openShard = async (name: string): Promise<[string, Shard]> => {
-      const file = new SourceFile(await UrlSource.open(new URL(name, source)));
+      const file = new SourceFile(await UrlSource.open(new URL(name, index.path)));
       return [name, await openLater(file, readSafetensors, asShard)];
     };
     return shardedFile(index.path, parsed, new Map(await Promise.all(names.map(openShard))));

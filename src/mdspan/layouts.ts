@@ -89,14 +89,22 @@ abstract class StridesMapping<S extends BigShape> implements StridedMapping<S> {
 
 export class RightMapping<S extends BigShape = Shape> extends StridesMapping<S> {
   readonly layout = 'layoutRight';
+  declare readonly isUnique: true;
+  declare readonly isExhaustive: true;
+  declare readonly isStrided: true;
 }
 
 export class LeftMapping<S extends BigShape = Shape> extends StridesMapping<S> {
   readonly layout = 'layoutLeft';
+  declare readonly isUnique: true;
+  declare readonly isExhaustive: true;
+  declare readonly isStrided: true;
 }
 
 export class StrideMapping<S extends BigShape = Shape> extends StridesMapping<S> {
   readonly layout = 'layoutStride';
+  declare readonly isUnique: true;
+  declare readonly isStrided: true;
   override readonly isExhaustive = this.#hasNoGap();
 
   #hasNoGap(): boolean {

@@ -49,6 +49,17 @@ test('a Blob and a File', async () => {
   equal([...all.keys()].sort(), ['big', 'small']);
 });
 
+test('a URL that the program changes after it was opened', async () => {
+  await served(serveRange, async (url) => {
+    const { href } = url;
+    using file = await openSafetensors(url);
+    url.pathname = '/another';
+    url.port = '1';
+    equal(file.path, href);
+    equal((await file.getAsync('big')).get(99_999), 99_999);
+  });
+});
+
 test('a URL is read in ranges: the header, then only the requested tensors', async () => {
   const asked: string[] = [];
   await served(

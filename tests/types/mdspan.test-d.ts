@@ -38,6 +38,8 @@ declare const anyTensor: Tensor;
 /** Never called. */
 export function integersAreNumbersUnlessOneIsABigInt(): void {
   const numbers = layoutRight(extents(dynamic(n), 3));
+  is<Equal<typeof numbers.isExhaustive, true>>();
+  is<Equal<ReturnType<typeof layoutStride>['isUnique'], true>>();
   is<Equal<typeof numbers.extents.size, number>>();
   is<Equal<typeof numbers.requiredSpanSize, number>>();
   is<Equal<ReturnType<typeof numbers.offsetAt>, number>>();
