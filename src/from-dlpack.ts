@@ -9,7 +9,6 @@ import { type DType, type DTypeInfo, dtypeFromCode, strideBits } from './dtype.j
 import {
   ArgumentTypeError,
   BufferError,
-  ConsumedError,
   checkCount,
   ForeignError,
   isDLPackError,
@@ -22,6 +21,8 @@ import {
 import { checkShape, checkStrides, rowMajorStrides, spanOf } from './layout.js';
 import { checkOptions, type OptionNames } from './options.js';
 import { adaptObject } from './protocol/adapters.js';
+import { recordConsumed, releaseOf } from './protocol/deleter.js';
+import { rememberTaken, takeLike } from './protocol/like-last.js';
 import {
   DLPACK,
   DLPACK_DEVICE,
@@ -231,20 +232,6 @@ function notProducer(source: unknown): ArgumentTypeError {
   return new ArgumentTypeError('source', `an object with a [Symbol.for("dlpack")] or __dlpack__ method${hint}`, source);
 }
 
-/**
- * Records a managed tensor in the set that all copies of this package, and other libraries that follow the specification,
- * share. Throws if it was recorded before.
- */
-function recordConsumed(managed: ManagedTensor): void {
-  const key = Symbol.for('dlpack.consumed');
-  const scope = globalThis as { [key]?: WeakSet<object> };
-  scope[key] ??= new WeakSet();
-  if (scope[key].has(managed)) {
-    throw new ConsumedError('Expected a fresh managed tensor but this one was consumed before; ask the producer again');
-  }
-  scope[key].add(managed);
-}
-
 /** Takes over a managed tensor. If anything fails after that, the deleter is still called exactly once. */
 function consume(managed: unknown, source: unknown, copy: boolean | null): Descriptor {
   if (!isManaged(managed)) {
@@ -265,28 +252,6 @@ function consume(managed: unknown, source: unknown, copy: boolean | null): Descr
   }
 }
 
-/** Calls the deleter once. A function of its own, because V8 would allocate the variables of a closure at each call. */
-function releaseOf(managed: ManagedTensor, deleter: () => void): () => void {
-  recordConsumed(managed);
-  if (typeof deleter !== 'function') throw new ArgumentTypeError('deleter', 'a function or null', deleter);
-  let isHeld = true;
-  return () => {
-    if (!isHeld) return;
-    isHeld = false;
-    callDeleter(deleter, managed);
-  };
-}
-
-function callDeleter(deleter: () => void, managed: ManagedTensor): void {
-  try {
-    deleter.call(managed);
-  } catch (cause) {
-    throw new ForeignError('producer', `Expected a deleter that does not throw but it threw ${textOf(cause)}`, {
-      cause,
-    });
-  }
-}
-
 /** Reads each field once, so a getter that later returns something else changes nothing. */
 function describeManaged(managed: ManagedTensor, release: (() => void) | undefined, copy: boolean | null): Descriptor {
   const { version } = managed;
@@ -303,6 +268,11 @@ function describeManaged(managed: ManagedTensor, release: (() => void) | undefin
     dtype: offeredDType,
     device: offeredDevice,
   } = managed;
+  const like =
+    offeredFlags === 0 && byteOffset === 0
+      ? takeLike(data, offeredDType, offeredDevice, offeredShape, offeredStrides, release)
+      : null;
+  if (like !== null) return like;
   const flags = KNOWN_FLAGS & (typeof offeredFlags === 'bigint' ? Number(offeredFlags & 0xffn) : offeredFlags);
   // Without a deleter nothing can be released twice. But a copy belongs to one consumer.
   if (release === undefined && (flags & Flag.isCopied) !== 0) recordConsumed(managed);
@@ -339,6 +309,7 @@ function describeManaged(managed: ManagedTensor, release: (() => void) | undefin
       const descriptor = new Descriptor(storage, dtype, device, shape, strides, byteOffset * 8, flags).checkReach();
       const { isAligned } = descriptor;
       if (!isAligned && copy === false) throw misaligned(dtype, `byteOffset is ${byteOffset}`);
+      if (flags === 0 && byteOffset === 0) rememberTaken(descriptor, offeredStrides == null);
       return aligned(descriptor, isAligned);
     } catch (error) {
       throw abandoned(storage, error);

@@ -458,3 +458,51 @@ testWith(
     notEqual(peer.isExternal(peer.makeExternal({ shape: [1n] })), false);
   },
 );
+
+test('a tensor like the one before is checked for what differs', () => {
+  const send = (data: ArrayBuffer, more: Partial<ManagedTensor> = {}) =>
+    fromDLPack({
+      [DLPACK]: (): ManagedTensor => ({
+        version: [1, 3],
+        flags: 0,
+        data,
+        byteOffset: 0,
+        shape: [2, 2],
+        strides: [2, 1],
+        dtype: { code: 2, bits: 32, lanes: 1 },
+        device: { type: 1, id: 0 },
+        ...more,
+      }),
+      [DLPACK_DEVICE]: () => ({ type: 1, id: 0 }),
+    });
+  const values = (from: number) => new Float32Array([from, from + 1, from + 2, from + 3, 9]);
+  const first = send(values(1).buffer);
+  const second = send(values(5).buffer);
+  equal(
+    [first.toArray(), second.toArray()],
+    [
+      [
+        [1, 2],
+        [3, 4],
+      ],
+      [
+        [5, 6],
+        [7, 8],
+      ],
+    ],
+  );
+  throws('LayoutError', '16 bytes', () => send(new ArrayBuffer(12)));
+  equal(send(new ArrayBuffer(16)).shape, [2, 2]);
+  equal(send(values(1).buffer, { strides: [1, 2] }).get(0, 1), 3);
+  equal(send(values(1).buffer, { byteOffset: 4 }).get(0, 0), 2);
+  equal(send(values(1).buffer, { flags: 1 }).readonly, true);
+  equal(send(values(1).buffer).readonly, false);
+  equal(send(values(1).buffer, { strides: null }).get(1, 0), 3);
+  equal(send(values(5).buffer, { strides: null }).get(1, 0), 7);
+  equal(send(values(5).buffer).get(1, 0), 7);
+  equal(send(values(1).buffer, { dtype: { code: 0, bits: 32, lanes: 1 } }).dtype, 'int32');
+  equal(send(values(1).buffer, { shape: [4], strides: [1] }).toArray(), [1, 2, 3, 4]);
+  throws('LayoutError', 'strides', () => send(values(1).buffer, { shape: [4], strides: [1, 1] }));
+  throws('TypeError', 'shape', () => send(values(1).buffer, { shape: null as never }));
+  throws('UnsupportedDeviceError', 'host device', () => send(values(1).buffer, { device: { type: 2, id: 0 } }));
+});
