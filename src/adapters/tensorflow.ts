@@ -86,8 +86,7 @@ export function fromTensorFlow(value: TensorFlowTensor, options?: AdaptOptions):
     }
     return memory.resource;
   };
-  const holdOptions = { ...options, gpuDevice: backend.device };
-  return hold(read, dtype as DType, shape, () => held.dispose(), holdOptions, gpuNames);
+  return hold(read, dtype as DType, shape, () => held.dispose(), { ...options, gpuDevice: backend.device }, gpuNames);
 }
 
 interface HeldTensor {
@@ -115,7 +114,7 @@ export function toTensorFlow<T>(source: object, tf: TensorFlowModule<T>, options
       return { gpuBuffer, release: () => backend.bufferManager.releaseBuffer(gpuBuffer) };
     };
     // Exactly this size, because TensorFlow.js returns the padding of a larger buffer as elements.
-    const need = { library, dtypes: gpuNames, size, isExact: true, gpuDevice: backend.device, acquire };
+    const need = { library, size, acquire, dtypes: gpuNames, gpuDevice: backend.device, isExact: true };
     return gpuBuffers().lend(tensor, need, options, (lent) => {
       const made = make({ buffer: lent.gpuBuffer, zeroCopy: true }, tensor);
       const { dataId } = made as unknown as TensorFlowTensor;

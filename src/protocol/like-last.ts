@@ -39,9 +39,9 @@ export function takeLike(
 ): Descriptor | null {
   const known = last; // user code may run below, for proxies and getters
   if (known === null || type !== 1 || id !== 0) return null;
-  const { dtype, isPacked } = known;
+  const { dtype } = known;
   if (code !== dtype.code || bits !== dtype.bits || lanes !== dtype.lanes || !isSame(shape, known.shape)) return null;
-  if (isPacked ? strides != null : !isSame(strides, known.strides)) return null;
+  if (known.isPacked ? strides != null : !isSame(strides, known.strides)) return null;
   const nbytes = bufferLength(data);
   if (nbytes === null || nbytes < known.nbytes) return null;
   const storage = new BufferStorage(data as ArrayBufferLike, 0, nbytes, release);
