@@ -10,8 +10,8 @@ namespace dlpack::python {
 bool CheckTorchBits(Object* object, TypeEntry* entry);
 
 // Describes a tensor on the host as the exchange table does, but faster (docs/decisions/pytorch-flags.md): the table's
-// function makes a C++ reference to the tensor, for which PyTorch takes the GIL twice more. kUnknown when the table must
-// describe the tensor. The description points into the object.
+// function makes a C++ reference to the tensor, for which PyTorch takes the GIL twice more. kUnknown when the table
+// must describe the tensor. The description points into the object.
 enum class TorchMemory { kUnknown, kHost, kDevice };
 TorchMemory DescribeTorch(Object* object, TypeEntry* entry, DLTensor* tensor);
 
