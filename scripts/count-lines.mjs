@@ -63,8 +63,8 @@ const grown = {
   'WebGPU, WebAssembly, adapters and shared host memory in the core':
     'fcca372 5d71719 b80abce 8d63803 e02c900 7e2e97a b24e06a a2d0005',
   'bundlers and npx dlpack: finding the addon': '2140a8d 4d95893 308f812',
-  "speed: checked layouts, PyTorch's C interface, plain calls of Python functions":
-    'eabe547 c8ec7de 5990572 60ac36d 4f19b5f 0271ade e960485',
+  "speed: checked layouts, layouts of producers, PyTorch's C interface, plain calls of Python functions":
+    'eabe547 c8ec7de 5990572 60ac36d 4f19b5f 0271ade e960485 68b5ff2',
 };
 
 /** Lines that commits added to files of `src` and `native` that belong to no new feature, less those they removed. */
