@@ -95,8 +95,6 @@ struct Buffer {
   F(ptrdiff_t, PyTuple_Size, (Object*))                                             \
   F(Object*, PyList_New, (ptrdiff_t))                                               \
   F(int, PyList_SetItem, (Object*, ptrdiff_t, Object*))                             \
-  F(ptrdiff_t, PyList_Size, (Object*))                                              \
-  F(Object*, PyList_GetItem, (Object*, ptrdiff_t))                                  \
   F(Object*, PySet_New, (Object*))                                                  \
   F(Object*, PyDict_New, (void))                                                    \
   F(int, PyDict_SetItem, (Object*, Object*, Object*))                               \
@@ -141,8 +139,6 @@ struct Buffer {
   F(PyBytes_Type, false) \
   F(PyBool_Type, false) \
   F(PyTuple_Type, false) \
-  F(PyList_Type, false) \
-  F(PyDict_Type, false) \
   F(PyCapsule_Type, false) \
   F(PyType_Type, false) \
   F(PyExc_BufferError, true) \

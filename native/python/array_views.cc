@@ -1,28 +1,9 @@
 #include <stdlib.h>
-#include <string.h>
 
-#include "calls.h"
+#include "dtypes.h"
 #include "tensor_type.h"
 
 namespace dlpack::python {
-
-namespace {
-
-// The format of the struct module; NULL for a dtype that it does not have.
-const char* FormatOf(const DLDataType& dtype) {
-  static const struct {
-    DLDataType dtype;
-    const char* format;
-  } kFormats[] = {{{0, 8, 1}, "b"},  {{0, 16, 1}, "h"},  {{0, 32, 1}, "i"},   {{0, 64, 1}, "q"}, {{1, 8, 1}, "B"},
-                  {{1, 16, 1}, "H"}, {{1, 32, 1}, "I"},  {{1, 64, 1}, "Q"},   {{2, 16, 1}, "e"}, {{2, 32, 1}, "f"},
-                  {{2, 64, 1}, "d"}, {{5, 64, 1}, "Zf"}, {{5, 128, 1}, "Zd"}, {{6, 8, 1}, "?"}};
-  for (const auto& row : kFormats) {
-    if (memcmp(&row.dtype, &dtype, sizeof(dtype)) == 0) return row.format;
-  }
-  return nullptr;
-}
-
-}  // namespace
 
 // Flags of Py_buffer requests. The flags for contiguous memory include the flag for strides, which includes the flag
 // for a shape.
@@ -73,8 +54,8 @@ int GetBuffer(Object* self, Buffer* view, int flags) {
   Body* body = BodyOf(self);
   const DLTensor& tensor = body->tensor;
   view->obj = nullptr;
-  const char* format = FormatOf(tensor.dtype);
-  const char* problem = RefuseBuffer(*body, format != nullptr, flags);
+  const int dtype = FindDType(tensor.dtype);
+  const char* problem = RefuseBuffer(*body, dtype >= 0, flags);
   const ptrdiff_t item = tensor.dtype.bits / 8;
   if (problem == nullptr && !MakeBufferDims(body, item)) problem = "Out of memory for a buffer";
   if (problem != nullptr) return Raise(api.PyExc_BufferError, problem);
@@ -85,7 +66,7 @@ int GetBuffer(Object* self, Buffer* view, int flags) {
   view->itemsize = item;
   view->readonly = (body->flags & DLPACK_FLAG_BITMASK_READ_ONLY) != 0;
   view->ndim = Asks(flags, kBufferNd) ? tensor.ndim : 1;
-  view->format = Asks(flags, kBufferFormat) ? const_cast<char*>(format) : nullptr;
+  view->format = Asks(flags, kBufferFormat) ? const_cast<char*>(kDTypes[dtype].format) : nullptr;
   view->shape = Asks(flags, kBufferNd) ? body->buffer_dims : nullptr;
   view->strides =
       Asks(flags, kBufferStrides) && body->buffer_dims != nullptr ? body->buffer_dims + tensor.ndim : nullptr;

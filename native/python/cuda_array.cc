@@ -1,41 +1,14 @@
 #include "cuda_array.h"
 
-#include <string.h>
-
 #include "../cuda/imports.h"
 #include "../managed_tensor.h"
-#include "calls.h"
 #include "consume.h"
-#include "cupy_array.h"
-#include "device_exchange.h"
 #include "operation_scope.h"
+#include "prelude.h"
 
 namespace dlpack::python {
 
 namespace {
-
-// The entries of an interface, in CuPy's order.
-enum InterfaceKey { kShape, kTypestr, kDescr, kStream, kVersion, kStrides, kData, kMask, kInterfaceKeys };
-
-// Borrowed references; NULL for None and for missing entries. Libraries use interned strings as keys, so comparing
-// pointers is mostly enough, which takes a third of the time of one lookup for each key. False for keys that are not
-// plain strings, because comparing them runs their __eq__, which could delete entries that were read before.
-bool ReadEntries(Object* dict, Object** entries) {
-  Object* const keys[kInterfaceKeys] = {names.shape,   names.typestr, names.descr, names.stream,
-                                        names.version, names.strides, names.data,  names.mask};
-  ptrdiff_t at = 0;
-  Object *key, *value;
-  while (api.PyDict_Next(dict, &at, &key, &value)) {
-    int i = 0;
-    while (i < kInterfaceKeys && key != keys[i]) ++i;
-    if (i == kInterfaceKeys) {
-      if (TypeOf(key) != api.PyUnicode_Type) return false;
-      for (i = 0; i < kInterfaceKeys && api.PyUnicode_Compare(key, keys[i]) != 0;) ++i;
-    }
-    if (i < kInterfaceKeys) entries[i] = value == api._Py_NoneStruct ? nullptr : value;
-  }
-  return true;
-}
 
 // As ReadInteger, but faster, and only for an int itself.
 bool ReadPlainInteger(Object* value, long long* out) {
@@ -45,8 +18,7 @@ bool ReadPlainInteger(Object* value, long long* out) {
   return overflow == 0;
 }
 
-}  // namespace
-
+// Reads a tuple of integers of at most 2^53 - 1. False, perhaps with an exception set, for anything else. GIL held.
 bool ReadIntegers(Object* tuple, int64_t* out, int32_t* count) {
   if (tuple == nullptr || TypeOf(tuple) != api.PyTuple_Type) return false;
   const ptrdiff_t length = api.PyTuple_Size(tuple);
@@ -60,80 +32,14 @@ bool ReadIntegers(Object* tuple, int64_t* out, int32_t* count) {
   return true;
 }
 
-namespace {
-
-bool IsText(Object* value, const char* expected, ptrdiff_t length) {
-  ptrdiff_t size = 0;
-  const char* text = TypeOf(value) == api.PyUnicode_Type ? api.PyUnicode_AsUTF8AndSize(value, &size) : nullptr;
-  return text != nullptr && size == length && memcmp(text, expected, static_cast<size_t>(length)) == 0;
-}
-
-// True for `[('', typestr)]`, which only repeats the type string.
-bool RepeatsType(Object* descr, const char* typestr, ptrdiff_t length) {
-  if (TypeOf(descr) != api.PyList_Type || api.PyList_Size(descr) != 1) return false;
-  Object* field = api.PyList_GetItem(descr, 0);
-  return TypeOf(field) == api.PyTuple_Type && api.PyTuple_Size(field) == 2 &&
-         IsText(api.PyTuple_GetItem(field, 0), "", 0) && IsText(api.PyTuple_GetItem(field, 1), typestr, length);
-}
-
-// Reads a type string, of three characters or more, with a letter and a size that stand for one dtype. False for other
-// type strings.
-bool ReadTypeString(const char* text, DLDataType* dtype) {
-  const char order = text[0], kind = text[1], size = text[2];
-  const bool is_sixteen = size == '1' && text[3] == '6' && text[4] == 0;
-  const int bytes = is_sixteen ? 16 : size >= '1' && size <= '8' && text[3] == 0 ? size - '0' : 0;
-  if ((bytes & (bytes - 1)) != 0 || (order != '<' && order != '=' && (order != '|' || bytes != 1))) return false;
-  const auto is = [&](char letter, int least, int most) { return kind == letter && bytes >= least && bytes <= most; };
-  const int code = is('i', 1, 8)    ? 0
-                   : is('u', 1, 8)  ? 1
-                   : is('f', 2, 8)  ? 2
-                   : is('c', 8, 16) ? 5
-                   : is('b', 1, 1)  ? 6
-                                    : -1;
-  *dtype = DLDataType{static_cast<uint8_t>(code), static_cast<uint8_t>(bytes * 8), 1};
-  return code >= 0;
-}
-
-// False, with no exception set, for an unusual interface. JavaScript then reads the entries one by one and reports
-// errors.
-bool ReadPlain(Object* dict, PlainArray* array) {
-  Object* entries[kInterfaceKeys] = {};
-  if (TypeOf(dict) != api.PyDict_Type || !ReadEntries(dict, entries)) return false;
-  array->has_strides = array->is_read_only = false;
-  if (!ReadIntegers(entries[kShape], array->shape, &array->ndim)) return false;
-  int32_t steps = array->ndim;
-  if (entries[kStrides] != nullptr) {
-    if (!ReadIntegers(entries[kStrides], array->strides, &steps) || steps != array->ndim) return false;
-    array->has_strides = true;
-  }
-  ptrdiff_t length = 0;
-  const char* text = entries[kTypestr] != nullptr && TypeOf(entries[kTypestr]) == api.PyUnicode_Type
-                         ? api.PyUnicode_AsUTF8AndSize(entries[kTypestr], &length)
-                         : nullptr;
-  if (text == nullptr || length < 3 || static_cast<size_t>(length) != strlen(text)) return false;
-  if (!ReadTypeString(text, &array->dtype)) return false;
-  Object* data = entries[kData];
-  if (data == nullptr || TypeOf(data) != api.PyTuple_Type || api.PyTuple_Size(data) != 2) return false;
-  long long pointer = 0, version = 0, stream = 0;
-  Object* readonly = api.PyTuple_GetItem(data, 1);
-  if (!ReadPlainInteger(api.PyTuple_GetItem(data, 0), &pointer) || pointer < 0) return false;
-  if (readonly == api._Py_TrueStruct) {
-    array->is_read_only = true;
-  } else if (readonly != api._Py_FalseStruct) {
-    return false;
-  }
-  if (!ReadPlainInteger(entries[kVersion], &version) || version < 0 || version > 1000) return false;
-  if (entries[kDescr] != nullptr && !RepeatsType(entries[kDescr], text, length)) return false;
-  if (entries[kMask] != nullptr) return false;
-  if (version >= 3 && entries[kStream] != nullptr) {
-    if (!ReadPlainInteger(entries[kStream], &stream) || stream <= 0) return false;
-  }
-  array->pointer = static_cast<uint64_t>(pointer);
-  array->stream = static_cast<uint64_t>(stream);
-  return true;
-}
-
 }  // namespace
+
+bool ReadLayout(Object* shape, Object* strides, PlainArray* array) {
+  array->has_strides = strides != api._Py_NoneStruct;
+  int32_t steps = 0;
+  return ReadIntegers(shape, array->shape, &array->ndim) &&
+         (!array->has_strides || (ReadIntegers(strides, array->strides, &steps) && steps == array->ndim));
+}
 
 uint32_t KeepObject(Objects* self, uint32_t handle) {
   Gil gil;
@@ -147,9 +53,21 @@ uint32_t KeepObject(Objects* self, uint32_t handle) {
 
 namespace {
 
+// False, perhaps with an exception set, for an unusual interface. JavaScript then reads the entries one by one and
+// reports errors.
 bool ReadInterface(Object* object, PlainArray* array) {
-  const Ref dict(api.PyObject_GetAttr(object, names.cuda_array_interface));
-  return dict && ReadPlain(dict.get(), array);
+  const Ref fields(CallPrelude("read_cuda_array", object));
+  if (!fields || fields.get() == api._Py_NoneStruct) return false;
+  const auto field = [&](ptrdiff_t i) { return api.PyTuple_GetItem(fields.get(), i); };
+  long long pointer = 0, stream = 0, code = 0, bits = 0;
+  if (!ReadLayout(field(0), field(1), array) || !ReadPair(field(2), &code, &bits) ||
+      !ReadPair(field(3), &pointer, &stream) || pointer < 0)
+    return false;
+  array->dtype = DLDataType{static_cast<uint8_t>(code), static_cast<uint8_t>(bits), 1};
+  array->pointer = static_cast<uint64_t>(pointer);
+  array->stream = static_cast<uint64_t>(stream);
+  array->is_read_only = field(4) == api._Py_TrueStruct;
+  return true;
 }
 
 // A storage for the array that a plain interface describes. Changes its strides to elements. NULL, without taking the

@@ -1,12 +1,14 @@
 // The CUDA Array Interface: reads it from Python objects in one call.
 #pragma once
 
+#include "cupy_array.h"
 #include "values.h"
 
 namespace dlpack::python {
 
-// Reads a tuple of integers of at most 2^53 - 1. False, perhaps with an exception set, for anything else. GIL held.
-bool ReadIntegers(Object* tuple, int64_t* out, int32_t* count);
+// Reads shape and strides: tuples of integers of at most 2^53 - 1, or None for strides. False, perhaps with an
+// exception set, for anything else. GIL held.
+bool ReadLayout(Object* shape, Object* strides, PlainArray* array);
 
 // takeArray(): the tensor of a TakeArrayRequest, if the object's interface has the usual form. JavaScript thread.
 napi_value TakeArray(napi_env env, napi_callback_info info);

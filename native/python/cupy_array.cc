@@ -4,22 +4,12 @@
 #include "consume.h"
 #include "cuda_array.h"
 #include "device_exchange.h"
+#include "dtypes.h"
 #include "tensor_type.h"
 
 namespace dlpack::python {
 
 namespace {
-
-struct DTypeName {
-  uint8_t code;
-  uint8_t bits;
-  const char* name;
-};
-const DTypeName kDTypes[] = {{0, 8, "int8"},         {0, 16, "int16"},   {0, 32, "int32"},   {0, 64, "int64"},
-                             {1, 8, "uint8"},        {1, 16, "uint16"},  {1, 32, "uint32"},  {1, 64, "uint64"},
-                             {2, 16, "float16"},     {2, 32, "float32"}, {2, 64, "float64"}, {5, 64, "complex64"},
-                             {5, 128, "complex128"}, {6, 8, "bool"}};
-const int kDTypeCount = sizeof(kDTypes) / sizeof(kDTypes[0]);
 
 struct CuPy {
   Object* array_type;
@@ -37,13 +27,6 @@ struct CuPy {
   intptr_t (*current_stream)();
 };
 CuPy cupy;  // written once, before a class is known as CuPy's
-
-int FindDType(const DLDataType& dtype) {
-  for (int i = 0; i < kDTypeCount && dtype.lanes == 1; ++i) {
-    if (kDTypes[i].code == dtype.code && kDTypes[i].bits == dtype.bits) return i;
-  }
-  return -1;
-}
 
 bool LoadDTypes() {
   const Ref dtype(ImportFrom("numpy", "dtype"));
@@ -209,13 +192,11 @@ bool ReadCuPyArray(Object* object, PlainArray* array) {
   long long stream = 0;
   Ref shape(api.PyObject_GetAttr(object, names.shape));
   Ref is_row_major(shape ? api.PyObject_GetAttr(object, names.c_contiguous) : nullptr);
-  if (!is_row_major || !ReadIntegers(shape.get(), array->shape, &array->ndim) || !ReadDType(object, &array->dtype))
+  if (!is_row_major) return false;
+  Ref strides(is_row_major.get() == api._Py_TrueStruct ? None() : api.PyObject_GetAttr(object, names.strides));
+  if (!strides || !ReadLayout(shape.get(), strides.get(), array) || !ReadDType(object, &array->dtype) ||
+      !ReadStream(nullptr, &stream))
     return false;
-  array->has_strides = is_row_major.get() != api._Py_TrueStruct;
-  int32_t steps = array->ndim;
-  Ref strides(array->has_strides ? api.PyObject_GetAttr(object, names.strides) : nullptr);
-  if (array->has_strides && (!strides || !ReadIntegers(strides.get(), array->strides, &steps))) return false;
-  if (steps != array->ndim || !ReadStream(nullptr, &stream)) return false;
   array->pointer = ReadPointer(object);
   array->stream = reinterpret_cast<uint64_t>(cuda::Normalize(reinterpret_cast<ConsumerStream>(stream)));
   array->is_read_only = false;

@@ -70,19 +70,18 @@ Object* FindFunction(Objects* objects, uint32_t number) {
   return object && object.get() != api._Py_NoneStruct ? object.take() : nullptr;
 }
 
-Object* NewFunction(Objects* objects, uint32_t number, Storage* pin, Object* name) {
+Object* NewFunction(Objects* objects, uint32_t number, Storage* pin, const Characters& name) {
   Ref self(api.PyType_GenericAlloc(type, 0));  // zeroed, so Dealloc is safe from here on
   if (!self) {
     ReleaseStorage(pin);
-    api.Py_DecRef(name);
     return nullptr;
   }
   FunctionBody* body = FunctionBodyOf(self.get());
   body->objects = objects;
   body->number = number;
   body->pin = pin;
-  body->name = name;
-  Ref key(api.PyLong_FromLongLong(number));
+  body->name = MakeObject(name, kString);
+  Ref key(body->name == nullptr ? nullptr : api.PyLong_FromLongLong(number));
   Ref weak(key ? api.PyWeakref_NewRef(self.get(), nullptr) : nullptr);
   if (!weak || api.PyDict_SetItem(objects->functions, key.get(), weak.get()) != 0) return nullptr;
   body->weak = weak.take();

@@ -26,8 +26,8 @@ Object* MakeFunctionType();
 // The existing callable for a JavaScript function: a new reference, or NULL without an exception. GIL held.
 Object* FindFunction(Objects* objects, uint32_t number);
 
-// A new callable. Takes over the pin and the name, even on failure. NULL with an exception set. GIL held.
-Object* NewFunction(Objects* objects, uint32_t number, Storage* pin, Object* name);
+// A new callable. Takes over the pin, even on failure. NULL with an exception set. GIL held.
+Object* NewFunction(Objects* objects, uint32_t number, Storage* pin, const Characters& name);
 
 // function_call.cc: tp_call of the type. GIL held, any thread.
 Object* CallFunction(Object* self, Object* arguments, Object* keywords);

@@ -2,6 +2,7 @@
 
 #include "../trace.h"
 #include "calls.h"
+#include "dtypes.h"
 
 namespace dlpack::python {
 
@@ -72,29 +73,6 @@ bool Load(Object* type) {
   return true;
 }
 
-// NPY_TYPES of a dtype; -1 for a dtype that NumPy does not have.
-int TypeNumber(const Descriptor& descriptor) {
-  if (descriptor.dtype.lanes != 1) return -1;
-  const int wide = sizeof(long) == 8 ? 7 : 9;  // NPY_LONG, or NPY_LONGLONG where a long has 32 bits
-  switch (descriptor.dtype.code << 8 | descriptor.dtype.bits) {
-    case 0 << 8 | 8: return 1;
-    case 0 << 8 | 16: return 3;
-    case 0 << 8 | 32: return 5;
-    case 0 << 8 | 64: return wide;
-    case 1 << 8 | 8: return 2;
-    case 1 << 8 | 16: return 4;
-    case 1 << 8 | 32: return 6;
-    case 1 << 8 | 64: return wide + 1;
-    case 2 << 8 | 16: return 23;
-    case 2 << 8 | 32: return 11;
-    case 2 << 8 | 64: return 12;
-    case 5 << 8 | 64: return 14;
-    case 5 << 8 | 128: return 15;
-    case 6 << 8 | 8: return 0;
-    default: return -1;
-  }
-}
-
 // The dtype of an NPY_TYPES; false for a dtype that is not in DLPack.
 bool DTypeOf(int type, DLDataType* dtype) {
   const uint8_t wide = sizeof(long) * 8;
@@ -120,7 +98,7 @@ bool IsNumPyArray(Object* type) {
 bool FitsNumPy(const Descriptor& descriptor) {
   // NumPy would allocate new memory for an array without elements.
   return !IsEmpty(descriptor) && descriptor.device.device_type == kDLCPU && descriptor.ndim <= kMaxAxes &&
-         TypeNumber(descriptor) >= 0;
+         FindDType(descriptor.dtype) >= 0;
 }
 
 // Drops a reference to the memory. Python calls it with the GIL held, and perhaps with an exception set.
@@ -142,7 +120,7 @@ Object* NewNumPyArray(const Descriptor& descriptor, Storage* storage) {
   RetainStorage(storage);
   Count(counts.exports, 1);
   if (descriptor.trace != 0) api.PyCapsule_SetContext(base.get(), BeginTrace(descriptor.trace));
-  Ref descr(numpy.descr_from_type(TypeNumber(descriptor)));
+  Ref descr(numpy.descr_from_type(kDTypes[FindDType(descriptor.dtype)].number));
   if (!descr) return nullptr;
   const intptr_t item = descriptor.dtype.bits / 8;
   intptr_t dims[kMaxAxes], strides[kMaxAxes];

@@ -99,6 +99,26 @@ def cuda_array_interface(self):
         raise AttributeError('__cuda_array_interface__ needs elements of whole bytes, or contiguous bits')
     return dict(entries, stream=self._offer())
 
+def read_cuda_array(object):
+    """Shape, strides, code and bits, address and stream, and the read-only flag of an ordinary CUDA Array Interface."""
+    entries = object.__cuda_array_interface__
+    if type(entries) is not dict:
+        return None
+    typestr, version, (address, readonly) = entries['typestr'], entries['version'], entries['data']
+    stream = entries.get('stream') if version >= 3 else None
+    numbers = version, address, 1 if stream is None else stream
+    if [type(value) for value in (typestr, readonly, *numbers)] != [str, bool, int, int, int]:
+        return None
+    order, kind, size = typestr[:1], typestr[1:2], typestr[2:]
+    if kind + size not in NUMPY_TYPES or order not in ('<', '=', '|') or (order == '|' and size != '1'):
+        return None
+    if entries.get('mask') is not None or entries.get('descr') not in (None, [('', typestr)]):
+        return None
+    if min(numbers) < 0 or version > 1000 or stream == 0:
+        return None
+    dtype = 'iufVVcb'.index(kind), 8 * int(size)
+    return entries['shape'], entries.get('strides'), dtype, (address, stream or 0), readonly
+
 Tensor.__reduce_ex__ = reduce_tensor
 Tensor.__repr__ = represent_tensor
 Tensor.__array_interface__ = property(array_interface, doc="NumPy's array interface.")

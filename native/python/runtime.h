@@ -144,7 +144,6 @@ class SavedError {
   F(copy, "copy") \
   F(dlpack_api, "__dlpack_c_exchange_api__") \
   F(dlpack_api_address, "__c_dlpack_exchange_api__") \
-  F(array_interface, "__array_interface__") \
   F(cuda_array_interface, "__cuda_array_interface__") \
   F(from_dlpack, "from_dlpack") \
   F(requires_grad, "requires_grad") \
@@ -156,10 +155,6 @@ class SavedError {
   F(strides, "strides") \
   F(dtype, "dtype") \
   F(data, "data") \
-  F(typestr, "typestr") \
-  F(descr, "descr") \
-  F(version, "version") \
-  F(mask, "mask") \
   F(c_contiguous, "_c_contiguous")
 // clang-format on
 struct Names {

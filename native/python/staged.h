@@ -2,20 +2,16 @@
 // the GIL, and made into a Python object on another thread, which holds the GIL. The counterpart of carried.h.
 #pragma once
 
-#include "values.h"
+#include "carried.h"
 
 namespace dlpack::python {
 
-// Zeroed memory is None.
-struct Staged {
-  uint32_t kind;
+// Zeroed memory is None. The text may also be the name of a function.
+struct Staged : Carried {
   uint32_t count;     // elements of a container
   uint32_t function;  // the number of a function
-  bool is_owned;      // `object` is an owned reference
-  double number;
-  Characters text;  // of a string, bytes, digits; the name of a function
-  Object* object;
-  Storage* storage;  // of a tensor; the pin of a function
+  Object* borrowed;   // of a handle; `object` is the reference of this, see OwnObjects
+  Storage* storage;   // of a tensor; the pin of a function
   Descriptor* descriptor;
   Staged* elements;
 };

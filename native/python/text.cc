@@ -1,9 +1,7 @@
 #include "text.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #include "../exports.h"
+#include "calls.h"
 
 namespace dlpack::python {
 
@@ -45,11 +43,15 @@ bool MakeString(napi_env env, const Characters& characters, napi_value* out) {
   return status == napi_ok || ClearException(env);
 }
 
-Object* MakeStr(const Characters& characters) {
+Object* MakeObject(const Characters& characters, uint32_t kind) {
+  const char* data = characters.data;
   const auto size = static_cast<ptrdiff_t>(characters.size);
   int byte_order = -1;  // little-endian
-  return characters.is_utf16 ? api.PyUnicode_DecodeUTF16(characters.data, size, "surrogatepass", &byte_order)
-                             : api.PyUnicode_FromStringAndSize(characters.data, size);
+  if (data == nullptr) return Raise(api.PyExc_RuntimeError, "Out of memory for a string");
+  if (kind == kBytes) return api.PyBytes_FromStringAndSize(data, size);
+  if (kind == kBigInt) return api.PyLong_FromString(data, nullptr, 16);
+  return characters.is_utf16 ? api.PyUnicode_DecodeUTF16(data, size, "surrogatepass", &byte_order)
+                             : api.PyUnicode_FromStringAndSize(data, size);
 }
 
 // In UTF-8, Node-API replaces lone surrogates with U+FFFD.
@@ -61,7 +63,13 @@ static bool HasReplacement(const char* text, size_t size) {
   return false;
 }
 
-JavaScriptText::JavaScriptText(napi_env env, napi_value string) : Characters{nullptr, 0, false} {
+JavaScriptText::JavaScriptText(napi_env env, napi_value string, uint32_t kind) : Characters{nullptr, 0, false} {
+  if (kind == kBytes) {
+    const Elements<uint8_t> bytes(env, string);
+    data = bytes.length == 0 ? small_ : reinterpret_cast<char*>(bytes.data);
+    size = bytes.length;
+    return;
+  }
   size_t length = 0;
   if (napi_get_value_string_utf8(env, string, nullptr, 0, &length) != napi_ok) return;
   Reserve(length + 1);
@@ -77,12 +85,10 @@ JavaScriptText::JavaScriptText(napi_env env, napi_value string) : Characters{nul
 }
 
 void JavaScriptText::Reserve(size_t bytes) {
-  if (data != small_) free(data);
-  data = bytes <= sizeof(small_) ? small_ : static_cast<char*>(malloc(bytes));
-}
-
-JavaScriptText::~JavaScriptText() {
-  if (data != small_) free(data);
+  free(heap_);
+  const bool is_small = bytes <= sizeof(small_);
+  heap_ = is_small ? nullptr : static_cast<char*>(malloc(bytes));
+  data = is_small ? small_ : heap_;
 }
 
 }  // namespace dlpack::python

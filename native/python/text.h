@@ -3,6 +3,7 @@
 
 #define NAPI_VERSION 8
 #include <node_api.h>
+#include <stdlib.h>
 
 #include "runtime.h"
 #include "wire_layout.h"
@@ -33,21 +34,22 @@ class Text : public Characters {
 // no GIL needed.
 bool MakeString(napi_env env, const Characters& characters, napi_value* out);
 
-// A str. NULL with an exception set. GIL held.
-Object* MakeStr(const Characters& characters);
+// The str, bytes or int of the characters. NULL with an exception set. GIL held.
+Object* MakeObject(const Characters& characters, uint32_t kind);
 
 // The characters of a JavaScript string, zero-terminated: on the stack for a short string, on the heap for a long one.
-// JavaScript thread, no GIL needed.
+// For bytes, the memory of a Uint8Array. JavaScript thread, no GIL needed.
 class JavaScriptText : public Characters {
  public:
   // `data` is NULL when out of memory.
-  JavaScriptText(napi_env env, napi_value string);
-  ~JavaScriptText();
+  JavaScriptText(napi_env env, napi_value value, uint32_t kind = kString);
+  ~JavaScriptText() { free(heap_); }
   JavaScriptText(const JavaScriptText&) = delete;
   JavaScriptText& operator=(const JavaScriptText&) = delete;
 
  private:
   void Reserve(size_t bytes);
+  char* heap_ = nullptr;
   alignas(char16_t) char small_[256];
 };
 

@@ -70,25 +70,6 @@ Cells CellsOf(const Instance* instance, const Cell& container) {
   return CellsBehind(instance, list + 1, list->count);
 }
 
-static Object* StringToPython(napi_env env, napi_value string) {
-  const JavaScriptText text(env, string);
-  return text.data == nullptr ? Raise(api.PyExc_RuntimeError, "Out of memory for a string") : MakeStr(text);
-}
-
-static Object* DigitsToPython(napi_env env, napi_value string) {
-  const JavaScriptText text(env, string);
-  if (text.data == nullptr) return Raise(api.PyExc_RuntimeError, "Out of memory for a string");
-  return api.PyLong_FromString(text.data, nullptr, 16);
-}
-
-static Object* BytesToPython(napi_env env, napi_value value) {
-  napi_typedarray_type type;
-  size_t length = 0;
-  void* data = nullptr;
-  if (napi_get_typedarray_info(env, value, &type, &length, &data, nullptr, nullptr) != napi_ok) length = 0;
-  return api.PyBytes_FromStringAndSize(static_cast<char*>(data), static_cast<ptrdiff_t>(length));
-}
-
 Storage* ReadTensor(Objects* self, const Cell& cell, Descriptor* descriptor) {
   return ReadTensor(self, *MessageAt<WireTensor>(self->instance, WordOf(cell)), descriptor);
 }
@@ -113,13 +94,11 @@ static Object* ContainerToPython(Objects* self, const Cell& cell, Spill* spill, 
 static Object* FunctionToPython(Objects* self, Cell* cell, napi_env env, napi_value name) {
   Object* known = FindFunction(self, cell->handle);
   if (known != nullptr) return known;
-  Ref text(StringToPython(env, name));
-  if (!text) return nullptr;
   Storage* pin = WrapQueued(self->instance->queue, static_cast<uint64_t>(cell->number), nullptr, 0);
   if (pin == nullptr) return Raise(api.PyExc_RuntimeError, "Out of memory for a function");
   const uint32_t number = cell->handle;
   cell->handle = 0;  // the storage owns the pin now
-  return NewFunction(self, number, pin, text.take());
+  return NewFunction(self, number, pin, JavaScriptText(env, name));
 }
 
 Object* ToPython(Objects* self, Cell* cell, Spill* spill, int depth) {
@@ -135,10 +114,8 @@ Object* ToPython(Objects* self, Cell* cell, Spill* spill, int depth) {
     case kFunction: {
       if (spill == nullptr || spill->at >= spill->count) break;
       napi_value value = spill->values[spill->at++];
-      return kind == kBytes    ? BytesToPython(spill->env, value)
-             : kind == kString ? StringToPython(spill->env, value)
-             : kind == kBigInt ? DigitsToPython(spill->env, value)
-                               : FunctionToPython(self, cell, spill->env, value);
+      return kind == kFunction ? FunctionToPython(self, cell, spill->env, value)
+                               : MakeObject(JavaScriptText(spill->env, value, kind), kind);
     }
     case kTensor: {
       Descriptor descriptor;
