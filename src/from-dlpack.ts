@@ -35,7 +35,14 @@ import { getBackend } from './storage/backend.js';
 import { Descriptor, Flag, KNOWN_FLAGS } from './storage/descriptor.js';
 import { consumerStream, getDeviceBackend, hasDeviceBackend } from './storage/device-backend.js';
 import { foreignObjects, type ImportRequest } from './storage/foreign.js';
-import { BufferStorage, bufferLength, type GPUBufferLike, GpuStorage, type Storage } from './storage/storage.js';
+import {
+  BufferStorage,
+  bufferLength,
+  type GPUBufferLike,
+  GpuStorage,
+  releaseOnError,
+  type Storage,
+} from './storage/storage.js';
 import { type StreamLike, streamHandle } from './stream.js';
 import { shareDescriptor, Tensor } from './tensor.js';
 import { copyMisaligned } from './values/copy.js';
@@ -171,14 +178,10 @@ function isManaged(offered: unknown): offered is ManagedTensor {
 
 /** Records that the producer made the data ready for this stream. */
 function followed(descriptor: Descriptor, stream: bigint | null): Descriptor {
-  if (descriptor.device.isHostAccessible) return descriptor;
-  try {
-    getDeviceBackend(descriptor.device)?.follow(descriptor, stream);
-    return descriptor;
-  } catch (error) {
-    descriptor.storage.release();
-    throw error;
+  if (!descriptor.device.isHostAccessible) {
+    releaseOnError(descriptor, () => getDeviceBackend(descriptor.device)?.follow(descriptor, stream));
   }
+  return descriptor;
 }
 
 /** The stream on which this thread will use the tensor; null where no device backend knows the device. */
@@ -191,51 +194,38 @@ function streamFor(source: unknown, device: DeviceInfo | null): bigint | null {
   return consumerStream(deviceFromType(type, id));
 }
 
+/** The producer's answer. A source without a method is perhaps a native external, which has no properties at all. */
 function ask(source: unknown, request: DLPackRequest): unknown {
-  if ((typeof source === 'object' && source !== null) || typeof source === 'function') {
-    const producer = source as Partial<DLPackProducer & ForeignProducer>;
-    const method = producer[DLPACK];
-    if (typeof method === 'function') return method.call(producer, request);
-    if (typeof producer.__dlpack__ === 'function') return producer.__dlpack__(request);
-    if (source instanceof TensorView) {
-      throw new ArgumentTypeError(
-        'source',
-        'a Tensor (a TensorView does not own its memory; copy it with Tensor.from)',
-        source,
-      );
-    }
-    if (ArrayBuffer.isView(source) || bufferLength(source) !== null) {
-      throw new ArgumentTypeError(
-        'source',
-        'a tensor (for a typed array or buffer use Tensor.wrap, adopt or from)',
-        source,
-      );
-    }
-    if (Array.isArray(source)) {
-      throw new ArgumentTypeError('source', 'a tensor (for an array of values use Tensor.from)', source);
-    }
-    // A bare native external has no properties at all; importExternal decides.
-    return source;
-  }
-  throw notProducer(source);
+  const producer = source as Partial<DLPackProducer & ForeignProducer> | null | undefined;
+  const method = producer?.[DLPACK];
+  if (typeof method === 'function') return method.call(producer, request);
+  return typeof producer?.__dlpack__ === 'function' ? producer.__dlpack__(request) : source;
 }
 
 function notProducer(source: unknown): ArgumentTypeError {
-  const hint =
-    typeof source === 'bigint'
-      ? ' (for an address use importManaged of dlpack/native)'
-      : source instanceof Promise
-        ? ' (await a promise first)'
-        : typeof source === 'object' && source !== null && '__cuda_array_interface__' in source
-          ? ' (for an object with __cuda_array_interface__ use asCudaArray of dlpack/cuda)'
-          : ' (for tensors of other libraries see dlpack/adapters; for an object with an array of values use Tensor.wrap(values, { shape }))';
-  return new ArgumentTypeError('source', `an object with a [Symbol.for("dlpack")] or __dlpack__ method${hint}`, source);
+  const expected =
+    source instanceof TensorView
+      ? 'a Tensor (a TensorView does not own its memory; copy it with Tensor.from)'
+      : ArrayBuffer.isView(source) || bufferLength(source) !== null
+        ? 'a tensor (for a typed array or buffer use Tensor.wrap, adopt or from)'
+        : Array.isArray(source)
+          ? 'a tensor (for an array of values use Tensor.from)'
+          : `an object with a [Symbol.for("dlpack")] or __dlpack__ method (${hintFor(source)})`;
+  return new ArgumentTypeError('source', expected, source);
+}
+
+function hintFor(source: unknown): string {
+  if (typeof source === 'bigint') return 'for an address use importManaged of dlpack/native';
+  if (source instanceof Promise) return 'await a promise first';
+  return typeof source === 'object' && source !== null && '__cuda_array_interface__' in source
+    ? 'for an object with __cuda_array_interface__ use asCudaArray of dlpack/cuda'
+    : 'for tensors of other libraries see dlpack/adapters; for an object with an array of values use Tensor.wrap(values, { shape })';
 }
 
 /** Takes over a managed tensor. If anything fails after that, the deleter is still called exactly once. */
 function consume(managed: unknown, source: unknown, copy: boolean | null): Descriptor {
   if (!isManaged(managed)) {
-    if (managed === source) throw notProducer(source);
+    if (Object.is(managed, source)) throw notProducer(source);
     throw new ArgumentTypeError('source', 'a producer that returns a ManagedTensor (docs/spec.md)', managed);
   }
   let release: (() => void) | undefined;
@@ -292,28 +282,25 @@ function describeManaged(managed: ManagedTensor, release: (() => void) | undefin
     const isAligned = first % BigInt(dtype.alignment) === 0n;
     if (!isAligned && copy === false) throw misaligned(dtype, `the address is ${first}`);
     const storage = addressStorage(first + BigInt(low), high - low, release);
-    try {
-      return aligned(new Descriptor(storage, dtype, device, shape, strides, -low * 8, flags), isAligned);
-    } catch (error) {
-      storage.release();
-      throw error;
+    const descriptor = new Descriptor(storage, dtype, device, shape, strides, -low * 8, flags);
+    return releaseOnError(storage, () => aligned(descriptor, isAligned));
+  }
+  const nbytes = bufferLength(data);
+  if (nbytes !== null) {
+    if (!device.isHostAccessible) {
+      throw new UnsupportedDeviceError(
+        device.name,
+        `Expected a host device with a buffer but received '${device.name}'`,
+      );
     }
-  }
-  const buffer = bufferLength(data);
-  if (buffer !== null && !device.isHostAccessible) {
-    throw new UnsupportedDeviceError(device.name, `Expected a host device with a buffer but received '${device.name}'`);
-  }
-  if (buffer !== null) {
-    const storage = new BufferStorage(data as ArrayBufferLike, 0, buffer, release);
-    try {
+    const storage = new BufferStorage(data as ArrayBufferLike, 0, nbytes, release);
+    return releaseOnError(storage, () => {
       const descriptor = new Descriptor(storage, dtype, device, shape, strides, byteOffset * 8, flags).checkReach();
       const { isAligned } = descriptor;
       if (!isAligned && copy === false) throw misaligned(dtype, `byteOffset is ${byteOffset}`);
       if (flags === 0 && byteOffset === 0) rememberTaken(descriptor, offeredStrides == null);
       return aligned(descriptor, isAligned);
-    } catch (error) {
-      throw abandoned(storage, error);
-    }
+    });
   }
   if (typeof data === 'object' && data !== null && 'gpuBuffer' in data && 'gpuDevice' in data) {
     if (device.kind !== 'webgpu') {
@@ -329,11 +316,8 @@ function describeManaged(managed: ManagedTensor, release: (() => void) | undefin
     const storage = new GpuStorage(gpuBuffer as GPUBufferLike, gpuDevice, Number(gpuBuffer.size), release);
     // The number that was sent is the producer's. Here the GPUDevice itself determines the number.
     const own = deviceOfGPU(gpuDevice);
-    try {
-      return new Descriptor(storage, dtype, own, shape, strides, byteOffset * 8, flags).checkBounds();
-    } catch (error) {
-      throw abandoned(storage, error);
-    }
+    const descriptor = new Descriptor(storage, dtype, own, shape, strides, byteOffset * 8, flags);
+    return releaseOnError(storage, () => descriptor.checkBounds());
   }
   throw new ArgumentTypeError('data', 'an ArrayBuffer, { gpuBuffer, gpuDevice } or a bigint address', data);
 }
@@ -348,12 +332,6 @@ function aligned(descriptor: Descriptor, isAligned: boolean): Descriptor {
   const copy = copyMisaligned(descriptor);
   descriptor.storage.release();
   return copy;
-}
-
-/** The error of a storage that failed its checks. `consume` releases it, so the garbage collector must not. */
-function abandoned(storage: Storage, error: unknown): unknown {
-  storage.refs = 0;
-  return error;
 }
 
 function addressStorage(address: bigint, nbytes: number, release: (() => void) | undefined): Storage {

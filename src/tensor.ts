@@ -18,7 +18,7 @@ import { bytesOf, describeArray, type FromOptions, moveBuffer, type WrapOptions 
 import { getBackend } from './storage/backend.js';
 import { type Descriptor, Flag } from './storage/descriptor.js';
 import { allocateWith, getEnvAllocator, type NDAllocator } from './storage/nd-alloc.js';
-import { disposeSymbol, HeapStorage } from './storage/storage.js';
+import { disposeSymbol, HeapStorage, releaseAfter, releaseOnError } from './storage/storage.js';
 import { convertElementsAsync } from './values/convert.js';
 import { convertedCopy, copyTo } from './values/copy.js';
 import { measureNested, type NestedDType, type NestedSource, writeFew, writeNested } from './values/nested.js';
@@ -52,8 +52,6 @@ const wrapNames: OptionNames<WrapOptions<DType>> = {
   readonly: true,
   padded: true,
 };
-const reshapeNames: OptionNames<{ copy?: false }> = { copy: true };
-const stageNames: OptionNames<ToAsyncOptions> = { stage: true };
 const emptyNames: OptionNames<EmptyOptions> = { device: true, padded: true, shareable: true };
 
 function allocateNew(
@@ -143,11 +141,7 @@ export class Tensor<D extends DType = DType> extends TensorView<D> {
     }
     const adapted = adaptObject(source, null);
     if (adapted !== null) {
-      try {
-        return Tensor.from(new TensorView(adapted), options as { dtype: DType });
-      } finally {
-        adapted.storage.release();
-      }
+      return releaseAfter(adapted, () => Tensor.from(new TensorView(adapted), options as { dtype: DType }));
     }
     const { shape, dtype } = measureNested(source as NestedSource, type);
     return shaped(writeNested(source as NestedSource, shape, dtype), wanted);
@@ -181,12 +175,9 @@ export class Tensor<D extends DType = DType> extends TensorView<D> {
     checkOptions(options, fromNames, '{ shape: [2, 3] }');
     const natural = dtypeOfArray(array);
     if (natural === undefined) throw new ArgumentTypeError('array', 'a typed array', array);
+    const dtype = options.dtype === undefined ? natural : parseDType(options.dtype);
     // Check everything that can fail before the array is taken from the caller.
-    const before = describeArray(
-      array as TypedArray,
-      options.dtype === undefined ? natural : parseDType(options.dtype),
-      options,
-    );
+    const before = describeArray(array as TypedArray, dtype, options);
     const buffer = moveBuffer(array as TypedArray);
     const moved = new HeapStorage(buffer);
     // Check again, because getters of the options may have resized the buffer meanwhile.
@@ -286,7 +277,7 @@ export class Tensor<D extends DType = DType> extends TensorView<D> {
    * tensor meanwhile.
    */
   async toAsync(device: DeviceArgument, options: ToAsyncOptions = {}): Promise<Tensor<D>> {
-    checkOptions(options, stageNames, '{ stage: true }');
+    checkOptions(options, { stage: true }, '{ stage: true }');
     const descriptor = descriptorOf(this);
     const target = parseDevice(device);
     if (target === descriptor.device) return shareDescriptor(descriptor) as Tensor<D>;
@@ -302,17 +293,13 @@ export class Tensor<D extends DType = DType> extends TensorView<D> {
 
   /** Another shape, over the same memory where strides allow it, otherwise as a copy. */
   override reshape(shape: readonly number[], options?: { copy?: false }): this {
-    if (options !== undefined) checkOptions(options, reshapeNames, '{ copy: false }');
-    const { layout } = descriptorOf(this);
+    if (options !== undefined) checkOptions(options, { copy: true }, '{ copy: false }');
+    const descriptor = descriptorOf(this);
+    const { layout, dtype } = descriptor;
     const reshaped = reshapeLayout(layout, shape);
     if (reshaped !== null) return derive(this, reshaped) as this;
     if (options?.copy === false) throw needsCopy(layout, shape);
-    const packed = this.copy();
-    try {
-      return packed.reshape(shape) as this;
-    } finally {
-      packed.dispose();
-    }
+    return shaped(convertedCopy(descriptor, dtype), shape) as this;
   }
 
   /** Releases this owner's reference. The last release frees the memory and detaches `.data`. */
@@ -355,11 +342,8 @@ async function convertedAsync(source: Descriptor, dtype: DTypeInfo, device = sou
 /** A new tensor in the wanted shape. The memory is released if the shape does not fit. */
 function shaped(descriptor: Descriptor, shape: readonly number[] | undefined): Tensor {
   if (shape === undefined) return new Tensor(descriptor);
-  try {
+  return releaseOnError(descriptor, () => {
     const target = inferShape(shape, descriptor.size);
     return new Tensor(descriptor.derive({ shape: target, strides: rowMajorStrides(target), offset: 0 }).checkBounds());
-  } catch (error) {
-    descriptor.storage.release();
-    throw error;
-  }
+  });
 }

@@ -10,7 +10,7 @@ import { checkObject } from '../options.js';
 import { getBackend } from '../storage/backend.js';
 import { type Descriptor, KNOWN_FLAGS } from '../storage/descriptor.js';
 import { getDeviceBackend } from '../storage/device-backend.js';
-import { GpuStorage } from '../storage/storage.js';
+import { GpuStorage, releaseAfter } from '../storage/storage.js';
 import { copyDescriptor } from '../values/copy.js';
 import { DLPACK_VERSION, type DLPackRequest, type ManagedTensor } from './managed.js';
 
@@ -72,11 +72,7 @@ function exportNative(descriptor: Descriptor, { native, copy }: DLPackRequest): 
     );
   }
   const kept = copyDescriptor(descriptor);
-  try {
-    return backend.exportExternal(kept) as object;
-  } finally {
-    kept.storage.release();
-  }
+  return releaseAfter(kept, () => backend.exportExternal(kept) as object);
 }
 
 /** Makes the data ready for work that the consumer queues on its stream. */

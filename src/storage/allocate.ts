@@ -11,7 +11,7 @@ import { rowMajorStrides, sizeOf } from '../layout.js';
 import { allocateHost, getBackend } from './backend.js';
 import { Descriptor, Flag } from './descriptor.js';
 import { type DeviceBackend, getDeviceBackend, loadAdvice, type SharingBackend } from './device-backend.js';
-import type { Storage } from './storage.js';
+import { releaseOnError, type Storage } from './storage.js';
 
 // Most tensors have the shape of the tensor before them. Arrays never change, so both tensors share them.
 let lastShape: readonly number[] = [];
@@ -23,10 +23,6 @@ function rememberShape(shape: readonly number[]): void {
   if (isSame) return;
   lastShape = shape;
   lastStrides = rowMajorStrides(shape);
-}
-
-function allocateOn(nbytes: number, device: DeviceInfo): Storage {
-  return backendOf(device).allocate(nbytes, device);
 }
 
 function backendOf(device: DeviceInfo): DeviceBackend {
@@ -65,20 +61,17 @@ export function allocateLike(
   // Padded elements are written without touching the bits around them, and consumers that read whole bytes expect zeros there.
   const isClear = isZeroed || (kept & Flag.subBytePadded) !== 0;
   if (device.kind === 'cpu') return rowMajor(allocateHost(nbytes, device, isClear), dtype, device, shape, kept);
-  const storage = allocateOn(nbytes, device);
+  const storage = backendOf(device).allocate(nbytes, device);
   if (isClear) clearStorage(storage, device);
   return rowMajor(storage, dtype, device, shape, kept);
 }
 
 /** Fills new memory, unless it has no elements. Releases it if `fill` throws. */
 export function filled(target: Descriptor, fill: (target: Descriptor) => void): Descriptor {
-  try {
+  return releaseOnError(target, () => {
     if (target.size > 0) fill(target);
     return target;
-  } catch (error) {
-    target.storage.release();
-    throw error;
-  }
+  });
 }
 
 /** A descriptor over row-major memory. */

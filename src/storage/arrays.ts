@@ -106,16 +106,12 @@ export function moveBuffer(array: TypedArray): ArrayBuffer {
     );
   }
   // structuredClone, not buffer.transfer(), because only structuredClone respects buffers marked as untransferable.
-  let moved: ArrayBuffer;
+  let options: ErrorOptions | undefined;
   try {
-    moved = clone(buffer, { transfer: [buffer] }) as ArrayBuffer;
+    const moved = clone(buffer, { transfer: [buffer] });
+    if (byteLength === 0 || bufferLength(buffer) === 0) return moved as ArrayBuffer;
   } catch (cause) {
-    throw Object.assign(new BufferError('Expected a movable ArrayBuffer but its owner forbids that; use Tensor.from'), {
-      cause,
-    });
+    options = { cause };
   }
-  if (byteLength > 0 && bufferLength(buffer) !== 0) {
-    throw new BufferError('Expected a movable ArrayBuffer but its owner forbids that; use Tensor.from');
-  }
-  return moved;
+  throw new BufferError('Expected a movable ArrayBuffer but its owner forbids that; use Tensor.from', options);
 }

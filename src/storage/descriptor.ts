@@ -159,12 +159,10 @@ export class Descriptor {
 
   /** Throws unless every element lies inside the storage and is aligned for the dtype. */
   checkBounds(): this {
-    const { shape, strides, dtype } = this;
+    const { dtype } = this;
     if (!this.isAligned) {
-      throw new LayoutError(
+      throw this.wrong(
         `Expected a byte offset that is a multiple of ${dtype.alignment} for ${dtype.name} but received ${this.bitOffset / 8}`,
-        shape,
-        strides,
       );
     }
     return this.checkReach();
@@ -177,12 +175,10 @@ export class Descriptor {
     const first = this.bitOffset + (span?.low ?? 0) * this.strideBits;
     const end = span === null ? this.bitOffset : this.bitOffset + span.high * this.strideBits + dtype.itemBits;
     if (first < 0 || end > storage.nbytes * 8) {
-      throw new LayoutError(
+      throw this.wrong(
         `Expected memory of ${Math.ceil(end / 8)} bytes for ${dtype.name} of shape [${shape.join(', ')}] with strides ` +
           `[${strides.join(', ')}] at byte ${this.bitOffset / 8} but there are ${storage.nbytes}` +
           (first < 0 ? `; negative strides reach ${-Math.floor(first / 8)} bytes before its start` : ''),
-        shape,
-        strides,
       );
     }
     return this;
@@ -210,6 +206,10 @@ export class Descriptor {
     return made;
   }
 
+  private wrong(message: string): LayoutError {
+    return new LayoutError(message, this.shape, this.strides);
+  }
+
   checkHost(): void {
     if (!this.device.isHostAccessible) {
       const { name, kind } = this.device;
@@ -227,18 +227,14 @@ export class Descriptor {
     if (made.data !== null) return made.data;
     const { storage, dtype } = this;
     if (!this.isContiguous) {
-      throw new LayoutError(
+      throw this.wrong(
         `Expected a contiguous tensor for data but shape [${this.shape.join(', ')}] has strides ` +
           `[${this.strides.join(', ')}]; call contiguous() for a packed copy, or read with get() and toArray()`,
-        this.shape,
-        this.strides,
       );
     }
     if ((this.bitOffset & 7) !== 0) {
-      throw new LayoutError(
+      throw this.wrong(
         `Expected ${dtype.name} elements that start on a byte for data; call contiguous() for a packed copy`,
-        this.shape,
-        this.strides,
       );
     }
     const start = storage.start + this.bitOffset / 8;

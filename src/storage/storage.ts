@@ -78,6 +78,25 @@ export abstract class Storage {
   }
 }
 
+/** Runs `use`, and drops the reference that it needed. */
+export function releaseAfter<T>(held: { release(): void }, use: () => T): T {
+  try {
+    return use();
+  } finally {
+    held.release();
+  }
+}
+
+/** Runs `use`, which takes over a reference. Drops the reference if `use` throws. */
+export function releaseOnError<T>(held: { release(): void }, use: () => T): T {
+  try {
+    return use();
+  } catch (error) {
+    held.release();
+    throw error;
+  }
+}
+
 // The functions as they were when this module was loaded: patched functions would receive private objects.
 const { apply } = Reflect;
 const { forEach } = Set.prototype;

@@ -10,7 +10,7 @@ import { LayoutError } from '../errors.js';
 import { allocateLike, filled, rowMajor } from '../storage/allocate.js';
 import { getBackend } from '../storage/backend.js';
 import { Descriptor, Flag } from '../storage/descriptor.js';
-import { BufferStorage, isShared, type Storage } from '../storage/storage.js';
+import { BufferStorage, isShared, releaseAfter, type Storage } from '../storage/storage.js';
 import { broadcastLayout } from '../view-layout.js';
 import { convertElements } from './convert.js';
 
@@ -74,11 +74,7 @@ export function copyInto(source: Descriptor, target: Descriptor): void {
     return;
   }
   const copy = copyTo(source, source.dtype, source.device);
-  try {
-    convertElements(copy.derive(broadcastLayout(copy.layout, shape)), target);
-  } finally {
-    copy.storage.release();
-  }
+  releaseAfter(copy, () => convertElements(copy.derive(broadcastLayout(copy.layout, shape)), target));
 }
 
 /** Two storages can share one memory: an import and its source, `Tensor.wrap(x.data)` and `x`, shared buffers. */

@@ -163,31 +163,15 @@ export function writeNested(source: NestedSource, shape: readonly number[], dtyp
   const storage = getBackend()?.writeNested(source, shape, dtype);
   if (storage != null) return rowMajor(storage, dtype, cpu, shape, 0);
   return filled(allocateLike(shape, dtype, 0), (target) => {
-    writeLevel(source, shape, 0, elementCodec(dtype), target.view(), 0, dtype.itemBits);
+    const codec = elementCodec(dtype);
+    const view = target.view();
+    let bit = 0;
+    visitNested(source, shape, 0, (value) => {
+      codec.write(view, bit, value);
+      bit += dtype.itemBits;
+    });
     target.storage.commit();
   });
-}
-
-/** Writes the values of a level from a bit on, and returns the next bit. */
-function writeLevel(
-  level: unknown,
-  shape: readonly number[],
-  axis: number,
-  codec: ElementCodec,
-  view: DataView,
-  bit: number,
-  step: number,
-): number {
-  if (axis === shape.length) {
-    codec.write(view, bit, level);
-    return bit + step;
-  }
-  const row = checkRow(level, shape, axis);
-  let next = bit;
-  for (let i = 0; i < (shape[axis] as number); i++) {
-    next = writeLevel(row[i], shape, axis + 1, codec, view, next, step);
-  }
-  return next;
 }
 
 /** The elements of a short typed array in new memory; null for other arrays, and without a backend. */

@@ -9,6 +9,7 @@ import type { Layout } from '../layout.js';
 import { allocateLike, filled } from '../storage/allocate.js';
 import { type Descriptor, Flag } from '../storage/descriptor.js';
 import { getDeviceBackend } from '../storage/device-backend.js';
+import { releaseAfter } from '../storage/storage.js';
 import { sliceLayout } from '../view-layout.js';
 import { convertElements, convertElementsAsync } from './convert.js';
 import { type ElementValue, elementCodec } from './element.js';
@@ -27,11 +28,7 @@ export function formatTensor(kind: string, descriptor: Descriptor): string {
     if (device.isHostAccessible) return `${head}\n${formatBody(descriptor, descriptor)}`;
     if (getDeviceBackend(device) === null) return head;
     const shown = fetchShown(descriptor);
-    try {
-      return `${head}\n${formatBody(descriptor, shown)}`;
-    } finally {
-      shown.storage.release();
-    }
+    return releaseAfter(shown, () => `${head}\n${formatBody(descriptor, shown)}`);
   } catch (error) {
     if (!isDLPackError(error)) throw error;
     // Printing must not throw.
