@@ -35,8 +35,8 @@ export function makeOpaque(value: unknown): Referenced {
 
 /** Takes a slot for a native object that keeps a value alive. `onForget` runs when native code has released it. */
 function enterHost(value: unknown, onForget?: () => void): number {
+  const slot = enter(HostRequest.WORDS); // first, because a full wire must not leave a pin behind
   const { number, pin } = hold(value, onForget);
-  const slot = enter(HostRequest.WORDS);
   u32[slot * 2 + HostRequest.NUMBER] = number;
   f64[slot + HostRequest.PIN] = pin;
   u32[WireHeader.SLOT] = slot;
