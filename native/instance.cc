@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "bindings.h"
+#include "wire.h"
 
 namespace dlpack {
 
@@ -139,7 +140,7 @@ void LowerLastingLimit(Instance* self) {
 
 void Drop(Instance* self, uint32_t handle) {
   Held held;
-  if (!self->table.Remove(handle, &held)) return;
+  if (!self->table.Remove(handle, &held, IsPreparing(self))) return;
   TakeReportBack(self, &held);
   GiveBack(held);
 }

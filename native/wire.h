@@ -16,6 +16,10 @@ namespace dlpack {
 
 inline WireHeader* HeaderOf(const Instance* self) { return reinterpret_cast<WireHeader*>(self->words); }
 
+// Whether JavaScript is writing a request. Numbers that it releases meanwhile may be in the request already, and must
+// not refer to something else when native code reads them.
+inline bool IsPreparing(const Instance* self) { return HeaderOf(self)->preparing != 0; }
+
 // The message of a request, by the index of its slot. An index outside the wire means the last slot.
 template <class Message>
 inline Message* MessageAt(const Instance* self, uint32_t slot) {

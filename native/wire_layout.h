@@ -51,6 +51,8 @@ struct alignas(8) WireHeader {
   uint32_t known_signature;
   // numbers of the layouts that native code keeps, written by it; 0: none
   uint32_t checked_layouts[8];
+  // 1: JavaScript writes a request, so numbers that it releases are not used again
+  uint32_t preparing;
 };
 static_assert(offsetof(WireHeader, slot) == 0);
 static_assert(offsetof(WireHeader, top) == 4);
@@ -58,6 +60,7 @@ static_assert(offsetof(WireHeader, released) == 8);
 static_assert(offsetof(WireHeader, lasting) == 12);
 static_assert(offsetof(WireHeader, known_signature) == 16);
 static_assert(offsetof(WireHeader, checked_layouts) == 20);
+static_assert(offsetof(WireHeader, preparing) == 52);
 static_assert(sizeof(WireHeader) == 56);
 
 // A tensor. The lengths of its axes follow as doubles, then as many strides in elements.

@@ -29,8 +29,9 @@ class Reading {
   ~Reading() { End(); }
   void End() {
     if (self_ == nullptr) return;
-    self_->instance->table.EndReading();
-    self_->table.EndReading();
+    const bool is_preparing = IsPreparing(self_->instance);
+    self_->instance->table.EndReading(is_preparing);
+    self_->table.EndReading(is_preparing);
     self_ = nullptr;
   }
 

@@ -124,7 +124,7 @@ inline Object* GetObject(Objects* self, uint32_t handle) {
 // Removes the handle and returns its reference; NULL for a number that is not held.
 inline Object* DropObject(Objects* self, uint32_t handle) {
   Object* object = nullptr;
-  return self->table.Remove(handle, &object) ? object : nullptr;
+  return self->table.Remove(handle, &object, IsPreparing(self->instance)) ? object : nullptr;
 }
 
 // Drops the objects that JavaScript released since the last operation. Runs Python code. GIL held.

@@ -57,8 +57,6 @@ const readDescriptor = descriptorOf;
 const findPlace = placeOf;
 const describe = writeTensor;
 
-type Spill = Extras['spill'];
-
 const none: readonly unknown[] = [];
 
 /** Makes a proxy for a handle that native code returned. */
@@ -250,6 +248,9 @@ function send<T>(
   const words = PerformRequest.WORDS + count * Cell.WORDS;
   const slot = enter(checkRoom(operation === Operation.callTensor ? words + TensorResult.WORDS : words));
   const outer = beginRequest(promise !== 0);
+  // Arguments may run user code, which may release handles that are already in cells.
+  const preparing = u32[WireHeader.PREPARING] as number;
+  u32[WireHeader.PREPARING] = 1;
   let spilled: unknown;
   try {
     let word = slot + PerformRequest.CELLS;
@@ -272,9 +273,11 @@ function send<T>(
     u32[slot * 2 + PerformRequest.TENSOR_SLOT] = slot + words;
     u32[slot * 2 + PerformRequest.PROMISE] = promise;
     u32[WireHeader.SLOT] = slot;
-    spilled = spill.length === 0 ? binding().perform() : binding().perform(...(spill as Spill));
+    u32[WireHeader.PREPARING] = preparing;
+    spilled = spill.length === 0 ? binding().perform() : binding().perform(...(spill as Extras['spill']));
     if (promise !== 0) return take(slot, spilled); // before the references of the request are unpinned
   } finally {
+    u32[WireHeader.PREPARING] = preparing;
     endRequest(outer);
     leave(slot);
   }

@@ -5,6 +5,8 @@
  */
 
 import { DisposedError } from '../errors.js';
+import { wire } from '../native/wire.js';
+import { WireHeader } from '../native/wire-layout.js';
 import { type Collectable, collectNever, type Owner } from '../storage/collect.js';
 import { binding } from './binding.js';
 import { ReleasedList } from './wire-layout.js';
@@ -12,6 +14,7 @@ import { ReleasedList } from './wire-layout.js';
 /** Handles that the next operation will drop, in memory that native code reads. */
 export const released = new ArrayBuffer(ReleasedList.WORDS * 8);
 const u32 = new Uint32Array(released);
+const header = wire.u32;
 const MAX_RELEASED = ReleasedList.STORAGES - ReleasedList.OBJECTS;
 
 /**
@@ -65,10 +68,25 @@ export function findReference(value: unknown): Reference | null {
   if (typeof value !== 'function') return null;
   const found = known.get(value);
   if (found !== undefined) return found;
-  const reference = (value as unknown as { [REFERENCE]?: unknown })[REFERENCE];
+  const reference = askForReference(value as unknown as { [REFERENCE]?: unknown });
   if (!(reference instanceof Reference)) return null;
   if (++reference.lookups === OFTEN) known.set(value, reference);
   return reference;
+}
+
+/**
+ * Reads the reference through the proxy. A program's own proxy around a Python object may run any code here. That code
+ * may release an object or a tensor whose handle the current request contains already, so native code must not use such
+ * handles again.
+ */
+function askForReference(value: { [REFERENCE]?: unknown }): unknown {
+  const outer = header[WireHeader.PREPARING] as number;
+  header[WireHeader.PREPARING] = 1;
+  try {
+    return value[REFERENCE];
+  } finally {
+    header[WireHeader.PREPARING] = outer;
+  }
 }
 
 export function liveHandle(reference: Reference): number {

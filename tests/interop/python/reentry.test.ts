@@ -178,6 +178,67 @@ testWith(numpy.missing, 'objects that an operation drops at its start', () => {
   equal(calls, 3);
 });
 
+/** A proxy around a Python object. Its trap runs once, when the package reads the object as an argument. */
+function trapped(object: PyObject, trap: () => void): PyObject {
+  let isSet = true;
+  return new Proxy(object, {
+    get(target, name) {
+      if (isSet) {
+        isSet = false;
+        trap();
+      }
+      return Reflect.get(target, name);
+    },
+  });
+}
+
+testWith(numpy.missing, 'an argument that a later argument disposes is refused, and is never another object', () => {
+  const echo = py.eval('lambda *a, **k: repr((a, k))');
+  const sum = py.eval('lambda x, *a, **k: int(__import__("numpy").from_dlpack(x).sum())');
+  const made: unknown[] = [];
+  /** Disposes the argument, lets an operation drop it, and makes objects and tensors that could take its number. */
+  const replace = (disposed: Disposable) => () => {
+    disposed[Symbol.dispose]();
+    for (let i = 0; i < 4; i++) made.push(py.eval('object()'), Tensor.from([i], { dtype: 'int32' }));
+  };
+  const refused = (text: string, call: () => unknown): void => {
+    try {
+      ok(false, `another object was passed: ${call()}`);
+    } catch (error) {
+      ok(error instanceof PythonError && error.message.includes(text), String(error));
+    }
+  };
+  const list = () => py.eval('["victim"]');
+  const tensor = () => Tensor.from([40, 2], { dtype: 'int32' });
+  const rest = py.eval('len');
+  const ways: ((run: (...args: unknown[]) => unknown, trap: () => void, first: unknown) => unknown)[] = [
+    (run, trap, first) => run(first, trapped(rest, trap)),
+    (run, trap, first) =>
+      run(
+        first,
+        trapped(rest, trap),
+        trapped(rest, () => py.eval('[1]')),
+      ),
+    (run, trap, first) => run(first, 'text', trapped(rest, trap)),
+    (run, trap, first) => run(first, { key: trapped(rest, trap) }),
+    (run, trap, first) => run([first], Object.defineProperty({}, 'key', { enumerable: true, get: trap })),
+    (run, trap, first) =>
+      run(first, kwargs({ key: trapped(rest, trap), [`name${made.length}`]: 1, [`other${made.length}`]: 1 })),
+  ];
+  for (const [i, way] of ways.entries()) {
+    const object = list();
+    refused('it was released', () => way(echo as never, replace(object as never), object));
+    if (i === 4) continue; // sum takes no list
+    const x = tensor();
+    refused('it was disposed', () => way(sum as never, replace(x), x));
+  }
+  const callee = py.eval('lambda *a: "callee"');
+  refused('it was released', () => callee(trapped(rest, replace(callee as never))));
+  // The numbers are free again afterwards.
+  equal(value(echo(list(), 1)), "((['victim'], 1), {})");
+  equal(value(sum(tensor())), 42);
+});
+
 testWith(numpy.missing, 'a finalizer that imports another tensor, after the result of a call was described', () => {
   const np = numpy.module;
   py.exec(`
