@@ -69,24 +69,23 @@ Result QueueCast(Device* device, const CastStep& step, uint64_t source, uint64_t
   return Launch(device->casts[kernel], count, per_block, &plan, StreamOf(&step));
 }
 
-void CastBinding(CudaContext* self, CastStep* step) {
-  Device* device = DeviceOf(step);
-  if (device == nullptr) return;
-  step->status = kInvalidValue;
-  if (step->from_type >= kCastTypes || step->to_type >= kCastTypes || !IsSize(step->count) || step->count < 1) return;
+Result CastBinding(CudaContext* self, CastStep* step, Device* device) {
+  if (step->from_type >= kCastTypes || step->to_type >= kCastTypes || !IsSize(step->count) || step->count < 1) {
+    return kInvalidValue;
+  }
   const uint64_t count = static_cast<uint64_t>(step->count);
   const uint32_t target_bytes = step->from_type == kByte ? step->target_bytes : BytesOf(step->to_type);
-  if (target_bytes > 4 || count > UINT64_MAX / 4) return;
+  if (target_bytes > 4 || count > UINT64_MAX / 4) return kInvalidValue;
   Storage* sides[] = {GetHeld(self->instance, step->from_handle), GetHeld(self->instance, step->to_handle)};
   const uint64_t source = AddressIn(sides[0], step->from_offset, count * BytesOf(step->from_type));
   const uint64_t target = AddressIn(sides[1], step->to_offset, count * target_bytes);
-  if (source == 0 || target == 0) return;
-  step->status = UseOnStream(StreamRef{device, StreamOf(step)}, {sides[0], sides[1]},
-                             [&] { return QueueCast(device, *step, source, target, target_bytes); });
+  if (source == 0 || target == 0) return kInvalidValue;
+  return UseOnStream(StreamRef{device, StreamOf(step)}, {sides[0], sides[1]},
+                     [&] { return QueueCast(device, *step, source, target, target_bytes); });
 }
 
 }  // namespace
 
-const NamedFunction kCastFunctions[] = {{"cast", Binding<CastBinding>::Call}, {}};
+const NamedFunction kCastFunctions[] = {{"cast", DeviceBinding<CastBinding>::Call}, {}};
 
 }  // namespace dlpack::cuda

@@ -59,11 +59,12 @@ static napi_value DescribeDevice(CudaContext*, DeviceDescription* message, napi_
 }
 
 // [name, text] of an error.
-static napi_value DescribeError(CudaContext*, DriverErrorRequest* message, napi_env env) {
+static napi_value DescribeError(CudaContext*, napi_env env, napi_value error) {
   const char* name = nullptr;
   const char* text = nullptr;
-  driver.GetErrorName(message->code, &name);
-  driver.GetErrorString(message->code, &text);
+  const Result code = static_cast<Result>(NumberIn(env, error));
+  driver.GetErrorName(code, &name);
+  driver.GetErrorString(code, &text);
   napi_value pair = nullptr;
   if (napi_create_array_with_length(env, 2, &pair) != napi_ok) return nullptr;
   napi_set_element(env, pair, 0, NewText(env, name == nullptr ? "CUDA_ERROR_UNKNOWN" : name));
@@ -71,13 +72,10 @@ static napi_value DescribeError(CudaContext*, DriverErrorRequest* message, napi_
   return pair;
 }
 
-static void CountDevices(CudaContext*, CountResult* message) {
-  message->status = kSuccess;
-  message->count = DeviceCount();
-}
+static napi_value CountDevices(CudaContext*, napi_env env) { return NumberOf(env, DeviceCount()); }
 
 // The path that the driver was loaded from, on any thread; empty for the system's driver.
-static napi_value DriverPathBinding(napi_env env, napi_callback_info) { return NewText(env, DriverPath()); }
+static napi_value DriverPathBinding(CudaContext*, napi_env env) { return NewText(env, DriverPath()); }
 
 static Result MemoryInfoBinding(MemoryInfo* message, const Device*) {
   size_t free_bytes = 0;
@@ -88,17 +86,14 @@ static Result MemoryInfoBinding(MemoryInfo* message, const Device*) {
   return result;
 }
 
-static void Trim(CudaContext*, DeviceRequest* message) {
-  Device* device = DeviceOf(message);
-  if (device != nullptr) message->status = TrimPool(device);
-}
+static Result Trim(CudaContext*, DeviceRequest*, Device* device) { return TrimPool(device); }
 
-static const NamedFunction kContextFunctions[] = {{"driverPath", DriverPathBinding},
+static const NamedFunction kContextFunctions[] = {{"driverPath", Binding<DriverPathBinding>::Call},
                                                   {"countDevices", Binding<CountDevices>::Call},
                                                   {"describeDevice", Binding<DescribeDevice>::Call},
                                                   {"describeError", Binding<DescribeError>::Call},
                                                   {"memoryInfo", DeviceBinding<MemoryInfoBinding>::Call},
-                                                  {"trim", Binding<Trim>::Call},
+                                                  {"trim", DeviceBinding<Trim>::Call},
                                                   {}};
 
 // Contexts of this thread. JavaScript thread.

@@ -52,19 +52,11 @@ inline Device* DeviceOf(Message* message) {
   return device;
 }
 
-// The storage of a message; NULL with the reason in its status.
-template <class Message>
-inline Storage* StorageOf(const CudaContext* self, Message* message) {
-  Storage* storage = GetHeld(self->instance, message->handle);
-  if (storage == nullptr) message->status = kInvalidHandle;
-  return storage;
-}
-
 // Puts the caller's reference into the table and its handle into the message.
 template <class Message>
-inline void HoldIn(const CudaContext* self, Storage* storage, bool report, Message* message) {
+inline Result HoldIn(const CudaContext* self, Storage* storage, bool report, Message* message) {
   message->handle = Hold(self->instance, storage, report);
-  if (message->handle == 0) message->status = kOutOfDeviceMemory;
+  return message->handle == 0 ? kOutOfDeviceMemory : kSuccess;
 }
 
 inline napi_value NumberOf(napi_env env, Result result) {
@@ -86,38 +78,38 @@ inline napi_value QueueJob(napi_env env, Job* job, Message* message) {
   return promise;
 }
 
-// As Binding of wire.h, for a function that runs with the device of its message as the current device, and returns the
-// status.
+// As Binding of wire.h, for a function that gets the device of its message and returns the status.
 template <auto kFunction>
 struct DeviceBinding;
 
-template <class Message, Result (*kFunction)(Message*, const Device*)>
+template <class Message, Result (*kFunction)(CudaContext*, Message*, Device*)>
 struct DeviceBinding<kFunction> {
-  static napi_value Call(napi_env env, napi_callback_info info) {
-    Message* message = MessageOf<Message>(DataOf<CudaContext>(env, info));
-    const Device* device = DeviceOf(message);
-    if (device == nullptr) return nullptr;
-    ContextScope scope(device);
-    message->status = kFunction(message, device);
-    return nullptr;
-  }
-};
-
-// The same for a function that works on the storage of its message, on its stream.
-template <auto kFunction>
-struct StorageBinding;
-
-template <class Message, Result (*kFunction)(Storage*, const StreamRef&, Message*)>
-struct StorageBinding<kFunction> {
   static napi_value Call(napi_env env, napi_callback_info info) {
     CudaContext* self = DataOf<CudaContext>(env, info);
     Message* message = MessageOf<Message>(self);
-    const Device* device = DeviceOf(message);
-    Storage* storage = device == nullptr ? nullptr : StorageOf(self, message);
-    if (storage != nullptr) message->status = kFunction(storage, StreamRef{device, StreamOf(message)}, message);
+    Device* device = DeviceOf(message);
+    if (device != nullptr) message->status = kFunction(self, message, device);
     return nullptr;
   }
 };
+
+// The same for a function that runs with the device as the current device.
+template <class Message, Result (*kFunction)(Message*, const Device*)>
+Result InContext(CudaContext*, Message* message, Device* device) {
+  ContextScope scope(device);
+  return kFunction(message, device);
+}
+template <class Message, Result (*kFunction)(Message*, const Device*)>
+struct DeviceBinding<kFunction> : DeviceBinding<InContext<Message, kFunction>> {};
+
+// The same for a function that works on the storage of its message, on its stream.
+template <class Message, Result (*kFunction)(Storage*, const StreamRef&, Message*)>
+Result OnStorage(CudaContext* self, Message* message, Device* device) {
+  Storage* storage = GetHeld(self->instance, message->handle);
+  return storage == nullptr ? kInvalidHandle : kFunction(storage, StreamRef{device, StreamOf(message)}, message);
+}
+template <class Message, Result (*kFunction)(Storage*, const StreamRef&, Message*)>
+struct DeviceBinding<kFunction> : DeviceBinding<OnStorage<Message, kFunction>> {};
 
 void ReleaseOwned(const Owned& owned);
 

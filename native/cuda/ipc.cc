@@ -115,28 +115,16 @@ uint64_t ProcessId() {
   return process_id;
 }
 
-void AllocateShareableBinding(CudaContext* self, ShareableAllocation* message) {
-  Device* device = DeviceOf(message);
-  if (device == nullptr) return;
-  if (!IsSize(message->nbytes)) {
-    message->status = kInvalidValue;
-    return;
-  }
-  Storage* storage = AllocateShareable(device, static_cast<uint64_t>(message->nbytes), &message->status);
-  if (storage != nullptr) HoldIn(self, storage, false, message);
-}
-
 // Describes the whole allocation around a storage. Memory that was opened here is described as its owner described it.
-void ShareMemoryBinding(CudaContext* self, ShareRequest* message) {
+Result ShareMemoryBinding(CudaContext* self, ShareRequest* message, Device* device) {
   message->is_shareable = 0;
-  const Device* device = DeviceOf(message);
-  Storage* storage = device == nullptr ? nullptr : StorageOf(self, message);
-  if (storage == nullptr) return;
+  Storage* storage = GetHeld(self->instance, message->handle);
+  if (storage == nullptr) return kInvalidHandle;
   ContextScope scope(device);
   Location location;
   const Address address = reinterpret_cast<Address>(storage->data);
-  message->status = FindLocation(address, &location);
-  if (message->status != kSuccess || location.kind != kDLCUDA) return;
+  Result result = FindLocation(address, &location);
+  if (result != kSuccess || location.kind != kDLCUDA) return result;
   const auto describe = [&](const IpcHandle& handle, uint64_t process, Address start, uint64_t size) {
     memcpy(message->ipc_handle, &handle, sizeof(handle));
     message->process = process;
@@ -144,6 +132,7 @@ void ShareMemoryBinding(CudaContext* self, ShareRequest* message) {
     message->offset = static_cast<double>(address - start);
     message->ordinal = location.ordinal;
     message->is_shareable = 1;
+    return kSuccess;
   };
   {
     platform::MutexScope lock(&mutex);
@@ -156,12 +145,12 @@ void ShareMemoryBinding(CudaContext* self, ShareRequest* message) {
   uint32_t is_capable = 0;
   PointerAttribute attribute = kPointerIsIpcCapable;
   void* value = &is_capable;
-  message->status = driver.PointerGetAttributes(1, &attribute, &value, address);
-  if (message->status != kSuccess || is_capable == 0) return;
+  result = driver.PointerGetAttributes(1, &attribute, &value, address);
+  if (result != kSuccess || is_capable == 0) return result;
   RelaxedScope relaxed;
   IpcHandle handle;
-  message->status = driver.IpcGetMemHandle(&handle, location.start);
-  if (message->status == kSuccess) describe(handle, ProcessId(), location.start, location.size);
+  result = driver.IpcGetMemHandle(&handle, location.start);
+  return result == kSuccess ? describe(handle, ProcessId(), location.start, location.size) : result;
 }
 
 Result ShareEventBinding(ShareEventRequest* message, const Device*) {
@@ -172,19 +161,17 @@ Result ShareEventBinding(ShareEventRequest* message, const Device*) {
 }
 
 // A storage over a part of the memory that another process shared. The memory is mapped once for all storages, until
-// the last of them is destroyed. NULL with the reason in the status; success there means that the memory is too small.
-Storage* OpenMemory(const Device* device, OpenRequest* message) {
+// the last of them is destroyed. NULL with the reason in `result`; success there means that the memory is too small.
+Storage* OpenMemory(const Device* device, const OpenRequest* message, Result* result) {
   const uint64_t offset = static_cast<uint64_t>(message->offset);
   const uint64_t nbytes = static_cast<uint64_t>(message->nbytes);
   Storage* storage = WrapStorage(nullptr, nbytes, DestroyMapped, nullptr, 0);
-  if (storage == nullptr) {
-    message->status = kOutOfDeviceMemory;
-    return nullptr;
-  }
+  *result = storage == nullptr ? kOutOfDeviceMemory : kSuccess;
+  if (storage == nullptr) return nullptr;
   const IpcHandle handle = ReadHandle(message->ipc_handle);
   platform::MutexScope scope(&mutex);
   Mapping* mapping = FindMapping(device, handle);
-  if (mapping == nullptr) mapping = Map(device, handle, message->process, &message->status);
+  if (mapping == nullptr) mapping = Map(device, handle, message->process, result);
   const bool reaches = mapping != nullptr && Reaches(mapping, offset, nbytes);
   if (!reaches) {
     if (mapping != nullptr && mapping->count == 0) Unmap(mapping);
@@ -198,18 +185,15 @@ Storage* OpenMemory(const Device* device, OpenRequest* message) {
   return storage;
 }
 
-void OpenMemoryBinding(CudaContext* self, OpenRequest* message) {
-  message->outcome = 0;
-  const Device* device = DeviceOf(message);
-  if (device == nullptr || !IsSize(message->offset) || !IsSize(message->nbytes)) return;
-  if (message->process == ProcessId()) {
-    message->outcome = 2;
-    return;
-  }
-  Storage* storage = OpenMemory(device, message);
-  if (storage == nullptr) return;
-  HoldIn(self, storage, false, message);
-  message->outcome = message->status == kSuccess;
+Result OpenMemoryBinding(CudaContext* self, OpenRequest* message, Device* device) {
+  const bool is_ours = message->process == ProcessId();
+  message->outcome = is_ours ? 2 : 0;
+  if (is_ours || !IsSize(message->offset) || !IsSize(message->nbytes)) return kSuccess;
+  Result result;
+  Storage* storage = OpenMemory(device, message, &result);
+  if (storage == nullptr) return result;
+  message->outcome = 1;
+  return HoldIn(self, storage, false, message);
 }
 
 // Work that is queued on the memory from now on starts after the event of another process.
@@ -229,9 +213,10 @@ Result FollowEventBinding(Storage* storage, const StreamRef& stream, FollowEvent
 
 }  // namespace
 
-const NamedFunction kIpcFunctions[] = {
-    {"allocateShareable", Binding<AllocateShareableBinding>::Call}, {"shareMemory", Binding<ShareMemoryBinding>::Call},
-    {"shareEvent", DeviceBinding<ShareEventBinding>::Call},         {"openMemory", Binding<OpenMemoryBinding>::Call},
-    {"followEvent", StorageBinding<FollowEventBinding>::Call},      {}};
+const NamedFunction kIpcFunctions[] = {{"shareMemory", DeviceBinding<ShareMemoryBinding>::Call},
+                                       {"shareEvent", DeviceBinding<ShareEventBinding>::Call},
+                                       {"openMemory", DeviceBinding<OpenMemoryBinding>::Call},
+                                       {"followEvent", DeviceBinding<FollowEventBinding>::Call},
+                                       {}};
 
 }  // namespace dlpack::cuda

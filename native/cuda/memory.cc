@@ -49,14 +49,13 @@ void FreePooled(Storage* self) {
   if (self->data != nullptr) driver.MemFreeAsync(AddressOf(self), stream);
 }
 
-void DestroyStep(void* argument);
-
 void DestroyPooled(Storage* self) {
   Block* block = BlockOf(self);
   // Work from before the capture may still use the memory, and nothing can be queued behind that work until the capture
   // ends.
+  const auto destroy = [](void* storage) { DestroyPooled(static_cast<Storage*>(storage)); };
   if (self->data != nullptr && IsCaptured(block) &&
-      WatchCapture(block->device, block->allocation_stream, DestroyStep, self))
+      WatchCapture(block->device, block->allocation_stream, destroy, self))
     return;
   CountStorage(self, -1);
   BlockCache* cache = block->size_class < 0 ? nullptr : CacheOf(block);
@@ -72,9 +71,6 @@ void DestroyPooled(Storage* self) {
   FreePooled(self);
   FreeBlock(self);
 }
-
-// Runs on the thread of the watcher.
-void DestroyStep(void* argument) { DestroyPooled(static_cast<Storage*>(argument)); }
 
 // The driver waits for the device here. uses.cc has waited, without blocking, for the work that was noted.
 template <bool kIsPinned>

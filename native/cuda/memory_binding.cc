@@ -11,17 +11,15 @@
 
 namespace dlpack::cuda {
 
-static void AllocateBinding(CudaContext* self, DeviceAllocation* message) {
-  Device* device = DeviceOf(message);
-  if (device == nullptr) return;
-  if (!IsSize(message->nbytes)) {
-    message->status = kInvalidValue;
-    return;
-  }
-  Storage* storage = AllocateMemory(static_cast<DLDeviceType>(message->device_type), device,
-                                    static_cast<uint64_t>(message->nbytes), StreamOf(message), &message->status);
+static Result AllocateBinding(CudaContext* self, DeviceAllocation* message, Device* device) {
+  if (!IsSize(message->nbytes)) return kInvalidValue;
+  const uint64_t nbytes = static_cast<uint64_t>(message->nbytes);
+  const auto type = static_cast<DLDeviceType>(message->device_type);
+  Result result;
+  Storage* storage = message->is_shareable != 0 ? AllocateShareable(device, nbytes, &result)
+                                                : AllocateMemory(type, device, nbytes, StreamOf(message), &result);
   // Only memory that uses host memory is reported to the garbage collector, not device memory.
-  if (storage != nullptr) HoldIn(self, storage, message->device_type != kDLCUDA, message);
+  return storage == nullptr ? result : HoldIn(self, storage, type != kDLCUDA, message);
 }
 
 // Fills a storage with zero bits, on the stream.
@@ -200,7 +198,8 @@ static void PointerAttributesBinding(CudaContext*, PointerRequest* message) {
 // Foreign memory by its address, for the CUDA Array Interface.
 static void AdmitBinding(CudaContext* self, AdmitRequest* message) {
   message->is_admitted = 0;
-  Storage* storage = StorageOf(self, message);
+  Storage* storage = GetHeld(self->instance, message->handle);
+  message->status = kInvalidHandle;
   if (storage == nullptr) return;
   Location location;
   message->status = FindLocation(message->address, &location);
@@ -228,20 +227,18 @@ static void AdmitBinding(CudaContext* self, AdmitRequest* message) {
 
 // For a storage of foreign memory that is ready for work queued on the stream from now on. Our current stream of the
 // device waits for that stream, and our work on other streams waits for our current stream.
-static void FollowBinding(CudaContext* self, StorageRequest* message) {
-  Storage* storage = StorageOf(self, message);
-  if (storage == nullptr) return;
-  message->status = FollowProducer(storage, message->device, message->device, StreamOf(message));
+static Result FollowBinding(Storage* storage, const StreamRef& stream, StorageRequest* message) {
+  return FollowProducer(storage, message->device, message->device, stream.handle);
 }
 
-const NamedFunction kMemoryFunctions[] = {{"allocate", Binding<AllocateBinding>::Call},
-                                          {"clear", StorageBinding<ClearBinding>::Call},
+const NamedFunction kMemoryFunctions[] = {{"allocate", DeviceBinding<AllocateBinding>::Call},
+                                          {"clear", DeviceBinding<ClearBinding>::Call},
                                           {"copy", Binding<CopyBinding>::Call},
                                           {"copyAsync", Binding<CopyAsyncBinding>::Call},
-                                          {"handOver", StorageBinding<HandOverBinding>::Call},
+                                          {"handOver", DeviceBinding<HandOverBinding>::Call},
                                           {"pointerAttributes", Binding<PointerAttributesBinding>::Call},
                                           {"admit", Binding<AdmitBinding>::Call},
-                                          {"follow", Binding<FollowBinding>::Call},
+                                          {"follow", DeviceBinding<FollowBinding>::Call},
                                           {}};
 
 }  // namespace dlpack::cuda

@@ -9,45 +9,42 @@ namespace dlpack::cuda {
 
 // Puts a reference into the table and its number into the message.
 template <class Message>
-static void OwnIn(CudaContext* self, const Owned& owned, Message* message) {
+static Result OwnIn(CudaContext* self, const Owned& owned, Message* message) {
   message->owner = self->owned.Add(owned);
-  if (message->owner != 0) return;
+  if (message->owner != 0) return kSuccess;
   ReleaseOwned(owned);
-  message->status = kOutOfDeviceMemory;
+  return kOutOfDeviceMemory;
 }
 
-static void CreateStreamBinding(CudaContext* self, CreateStreamRequest* message) {
-  Device* device = DeviceOf(message);
-  if (device == nullptr) return;
-  Stream* stream = CreateStream(device, message->is_non_blocking, message->priority, &message->status);
-  if (stream == nullptr) return;
+static Result CreateStreamBinding(CudaContext* self, CreateStreamRequest* message, Device* device) {
+  Result result;
+  Stream* stream = CreateStream(device, message->is_non_blocking, message->priority, &result);
+  if (stream == nullptr) return result;
   message->stream = reinterpret_cast<uint64_t>(stream->handle);
-  OwnIn(self, Owned{stream, nullptr}, message);
+  return OwnIn(self, Owned{stream, nullptr}, message);
 }
 
-static void CreateEventBinding(CudaContext* self, CreateEventRequest* message) {
-  const Device* device = DeviceOf(message);
-  if (device == nullptr) return;
+static Result CreateEventBinding(CudaContext* self, CreateEventRequest* message, Device* device) {
   ContextScope scope(device);
   EventHandle handle = nullptr;
-  message->status = driver.EventCreate(&handle, message->flags);
-  if (message->status != kSuccess) return;
+  const Result result = driver.EventCreate(&handle, message->flags);
+  if (result != kSuccess) return result;
   Event* event = static_cast<Event*>(calloc(1, sizeof(Event)));
   if (event == nullptr) {
     driver.EventDestroy(handle);
-    message->status = kOutOfDeviceMemory;
-    return;
+    return kOutOfDeviceMemory;
   }
   event->refs.store(1, std::memory_order_relaxed);
   event->handle = handle;
   event->device = device;
   message->event = reinterpret_cast<uint64_t>(handle);
-  OwnIn(self, Owned{nullptr, event}, message);
+  return OwnIn(self, Owned{nullptr, event}, message);
 }
 
-static void ReleaseOwnedBinding(CudaContext* self, OwnerRequest* message) {
+// releaseOwned(owner)
+static void ReleaseOwnedBinding(CudaContext* self, napi_env env, napi_value owner) {
   Owned owned;
-  if (self->owned.Remove(message->owner, &owned)) ReleaseOwned(owned);
+  if (self->owned.Remove(NumberIn(env, owner), &owned)) ReleaseOwned(owned);
 }
 
 static void SetCurrentBinding(CudaContext*, CurrentRequest* message) {
@@ -56,12 +53,12 @@ static void SetCurrentBinding(CudaContext*, CurrentRequest* message) {
 }
 
 template <auto kCall>
-static Result OnStream(StreamStateRequest* message, const Device*) {
+static Result OnStream(MarkRequest* message, const Device*) {
   return (driver.*kCall)(StreamOf(message));
 }
 
 template <auto kCall>
-static Result OnEvent(EventStateRequest* message, const Device*) {
+static Result OnEvent(MarkRequest* message, const Device*) {
   return (driver.*kCall)(EventOf(message));
 }
 
@@ -81,13 +78,12 @@ static Result WaitBinding(MarkRequest* message, const Device*) {
   return driver.StreamWaitEvent(StreamOf(message), EventOf(message), 0);
 }
 
-static void OrderBinding(CudaContext*, OrderRequest* message) {
-  const Device* device = DeviceOf(message);
-  if (device == nullptr) return;
-  const Device* other = GetDevice(message->awaited_device, &message->status);
-  if (other == nullptr) return;
+static Result OrderBinding(CudaContext*, OrderRequest* message, Device* device) {
+  Result result;
+  const Device* other = GetDevice(message->awaited_device, &result);
+  if (other == nullptr) return result;
   const StreamHandle awaited = Normalize(reinterpret_cast<StreamHandle>(message->awaited));
-  message->status = OrderStreams(StreamRef{device, StreamOf(message)}, StreamRef{other, awaited});
+  return OrderStreams(StreamRef{device, StreamOf(message)}, StreamRef{other, awaited});
 }
 
 static Result ElapsedBinding(ElapsedRequest* message, const Device*) {
@@ -127,57 +123,42 @@ static Wait* NewWait(const CudaContext* self, double pin) {
   return nullptr;
 }
 
-// Starts a wait with `start(device, wait)`, which returns whether the watcher took it over. A wait that did not start
-// has an error as its status, so that JavaScript drops its function.
-template <class Request, class Start>
-static void StartWait(CudaContext* self, Request* message, Start start) {
-  const Device* device = DeviceOf(message);
-  if (device == nullptr) return;
-  Wait* wait = NewWait(self, message->pin);
-  if (wait == nullptr) {
-    message->status = kOutOfDeviceMemory;
-    return;
-  }
-  ContextScope scope(device);
-  if (start(device, wait)) return;
-  if (message->status == kSuccess) message->status = kOutOfDeviceMemory;
-  FinishWait(wait);
-}
-
-static void WatchStreamBinding(CudaContext* self, WatchStreamRequest* message) {
-  StartWait(self, message, [message](const Device* device, Wait* wait) {
-    if (IsCapturing(StreamOf(message))) {
-      message->status = kStreamCaptureUnsupported;
-      return false;
-    }
-    EventHandle event = RecordEvent(device, StreamOf(message), &message->status);
-    if (event == nullptr) return false;
-    if (Watch(device, event, true, FinishWait, wait)) return true;
+// Hands a wait to the watcher, for an event that JavaScript made or for the work that a stream has now. The device's
+// context is current.
+static Result StartWait(CudaContext* self, const WatchRequest& message, const Device* device, Wait* wait) {
+  if (message.owner == 0) {
+    if (IsCapturing(StreamOf(&message))) return kStreamCaptureUnsupported;
+    Result result;
+    EventHandle event = RecordEvent(device, StreamOf(&message), &result);
+    if (event == nullptr) return result;
+    if (Watch(device, event, true, FinishWait, wait)) return kSuccess;
     driver.EventDestroy(event);
-    return false;
-  });
+    return kOutOfDeviceMemory;
+  }
+  const Owned* owned = self->owned.Find(message.owner);
+  if (owned == nullptr || owned->event == nullptr) return kInvalidHandle;
+  wait->event = owned->event;
+  wait->event->refs.fetch_add(1, std::memory_order_relaxed);
+  // An event that was recorded into a graph never happens, and the watcher could not detect this.
+  RelaxedScope relaxed;
+  const Result state = driver.EventQuery(wait->event->handle);
+  if (state != kSuccess && state != kNotReady) return state;
+  return Watch(device, wait->event->handle, false, FinishWait, wait) ? kSuccess : kOutOfDeviceMemory;
 }
 
-static void WatchEventBinding(CudaContext* self, WatchEventRequest* message) {
-  StartWait(self, message, [self, message](const Device* device, Wait* wait) {
-    const Owned* owned = self->owned.Find(message->owner);
-    if (owned == nullptr || owned->event == nullptr) {
-      message->status = kInvalidHandle;
-      return false;
-    }
-    wait->event = owned->event;
-    wait->event->refs.fetch_add(1, std::memory_order_relaxed);
-    // An event that was recorded into a graph never happens, and the watcher could not detect this.
-    RelaxedScope relaxed;
-    message->status = driver.EventQuery(wait->event->handle);
-    if (message->status == kNotReady) message->status = kSuccess;
-    return message->status == kSuccess && Watch(device, wait->event->handle, false, FinishWait, wait);
-  });
+// A wait that did not start has an error as its status, so that JavaScript drops its function.
+static Result WatchBinding(CudaContext* self, WatchRequest* message, Device* device) {
+  Wait* wait = NewWait(self, message->pin);
+  if (wait == nullptr) return kOutOfDeviceMemory;
+  ContextScope scope(device);
+  const Result result = StartWait(self, *message, device, wait);
+  if (result != kSuccess) FinishWait(wait);
+  return result;
 }
 
 const NamedFunction kStreamFunctions[] = {
-    {"createStream", Binding<CreateStreamBinding>::Call},
-    {"createEvent", Binding<CreateEventBinding>::Call},
+    {"createStream", DeviceBinding<CreateStreamBinding>::Call},
+    {"createEvent", DeviceBinding<CreateEventBinding>::Call},
     {"releaseOwned", Binding<ReleaseOwnedBinding>::Call},
     {"setCurrent", Binding<SetCurrentBinding>::Call},
     {"synchronizeStream", DeviceBinding<OnStream<&DriverTable::StreamSynchronize>>::Call},
@@ -188,11 +169,10 @@ const NamedFunction kStreamFunctions[] = {
     {"queryDevice", DeviceBinding<QueryDeviceBinding>::Call},
     {"record", DeviceBinding<RecordBinding>::Call},
     {"wait", DeviceBinding<WaitBinding>::Call},
-    {"order", Binding<OrderBinding>::Call},
+    {"order", DeviceBinding<OrderBinding>::Call},
     {"elapsed", DeviceBinding<ElapsedBinding>::Call},
     {"isCapturing", DeviceBinding<IsCapturingBinding>::Call},
-    {"watchStream", Binding<WatchStreamBinding>::Call},
-    {"watchEvent", Binding<WatchEventBinding>::Call},
+    {"watch", DeviceBinding<WatchBinding>::Call},
     {}};
 
 }  // namespace dlpack::cuda

@@ -78,13 +78,12 @@ void Finish(Storage* storage, Uses* uses) {
   storage->destroy(storage);
 }
 
-void RetireStep(void* argument);
-
 // Runs instead of the storage's own destructor, when nothing refers to the storage any more. Memory of our pool is
 // freed behind the work, on the device. For all other memory the watcher waits for one use after the other.
 void Retire(Storage* storage) {
   Uses* uses = UsesOf(storage);
   const StreamRef allocation_stream = AllocationStream(storage, uses->destroy);
+  const auto retire = [](void* retired) { Retire(static_cast<Storage*>(retired)); };
   while (uses->first != nullptr) {
     Use* use = uses->first;
     uses->first = use->next;
@@ -99,14 +98,12 @@ void Retire(Storage* storage) {
     EventHandle event = is_ordered ? nullptr : TakeEvent(use);
     FreeUse(use);
     if (event == nullptr) continue;
-    if (Watch(device, event, true, RetireStep, storage)) return;
+    if (Watch(device, event, true, retire, storage)) return;
     driver.EventSynchronize(event);
     driver.EventDestroy(event);
   }
   Finish(storage, uses);
 }
-
-void RetireStep(void* argument) { Retire(static_cast<Storage*>(argument)); }
 
 Use* FindUse(Uses* uses, const StreamRef& stream) {
   for (Use* use = uses->first; use != nullptr; use = use->next) {
@@ -186,17 +183,26 @@ bool IsOrdered(const Storage* storage, const StreamRef& stream) {
   return IsOnAllocationStreamAlone(storage, stream) || (HasMark(storage) && MarkedStream(storage) == stream);
 }
 
-// Only a thread itself can name its default stream, so an event stands for the stream.
-Result RecordThreadUse(Use* use) {
-  if (use->stream.handle != kPerThreadStream) return kSuccess;
+// Notes a use, under the lock. `is_ready_only`: it is no work of ours. Only a thread itself can name its default
+// stream, so an event stands for that stream.
+Result AddNote(Storage* storage, const StreamRef& stream, bool is_ready_only) {
+  Uses* uses = MakeUses(storage);
+  Use* use = uses == nullptr ? nullptr : FindUse(uses, stream);
+  const bool is_new = use == nullptr;
+  if (is_new && uses != nullptr) use = AddUse(uses, stream);
+  if (use == nullptr) return kOutOfDeviceMemory;
+  use->is_ready_only = is_ready_only && (is_new || use->is_ready_only);
+  use->ordered_for = StreamRef{nullptr, nullptr};
+  ++use->notes;
+  if (stream.handle != kPerThreadStream) return kSuccess;
   Result result;
-  EventHandle event = RecordEvent(use->stream.device, use->stream.handle, &result);
+  EventHandle event = RecordEvent(stream.device, stream.handle, &result);
   if (event == nullptr) return result;
   // This handle means another stream on each thread, so the new event is recorded behind the old event.
   if (use->event != nullptr) {
-    ContextScope scope(use->stream.device);
-    driver.StreamWaitEvent(use->stream.handle, use->event, 0);
-    driver.EventRecord(event, use->stream.handle);
+    ContextScope scope(stream.device);
+    driver.StreamWaitEvent(stream.handle, use->event, 0);
+    driver.EventRecord(event, stream.handle);
     driver.EventDestroy(use->event);
   }
   use->event = event;
@@ -228,15 +234,7 @@ Result OrderAfterUses(Storage* storage, const StreamRef& stream) {
 
 Result NoteUse(Storage* storage, const StreamRef& stream) {
   LockScope lock(&uses_lock);
-  if (IsOnAllocationStreamAlone(storage, stream)) return kSuccess;
-  Uses* uses = MakeUses(storage);
-  Use* use = uses == nullptr ? nullptr : FindUse(uses, stream);
-  if (use == nullptr && uses != nullptr) use = AddUse(uses, stream);
-  if (use == nullptr) return kOutOfDeviceMemory;
-  use->ordered_for = StreamRef{nullptr, nullptr};
-  ++use->notes;
-  use->is_ready_only = false;
-  return RecordThreadUse(use);
+  return IsOnAllocationStreamAlone(storage, stream) ? kSuccess : AddNote(storage, stream, false);
 }
 
 Result Lend(Storage* storage, const StreamRef& stream) {
@@ -255,18 +253,7 @@ static bool MarkReady(Storage* storage, const StreamRef& stream) {
 Result NoteReady(Storage* storage, const StreamRef& stream) {
   if (storage->refs.load(std::memory_order_acquire) == 1 && MarkReady(storage, stream)) return kSuccess;
   LockScope lock(&uses_lock);
-  if (IsOrdered(storage, stream) || MarkReady(storage, stream)) return kSuccess;
-  Uses* uses = MakeUses(storage);
-  if (uses == nullptr) return kOutOfDeviceMemory;
-  Use* use = FindUse(uses, stream);
-  if (use == nullptr) {
-    use = AddUse(uses, stream);
-    if (use == nullptr) return kOutOfDeviceMemory;
-    use->is_ready_only = true;
-  }
-  use->ordered_for = StreamRef{nullptr, nullptr};
-  ++use->notes;
-  return RecordThreadUse(use);
+  return IsOrdered(storage, stream) || MarkReady(storage, stream) ? kSuccess : AddNote(storage, stream, true);
 }
 
 }  // namespace dlpack::cuda

@@ -15,6 +15,8 @@ struct alignas(8) DeviceAllocation {
   uint32_t handle;
   // a DLDeviceType
   int32_t device_type;
+  // 1: device memory that other processes can open
+  uint32_t is_shareable;
   // the number of bytes
   double nbytes;
   // the driver's handle of a stream
@@ -24,26 +26,10 @@ static_assert(offsetof(DeviceAllocation, status) == 0);
 static_assert(offsetof(DeviceAllocation, device) == 4);
 static_assert(offsetof(DeviceAllocation, handle) == 8);
 static_assert(offsetof(DeviceAllocation, device_type) == 12);
-static_assert(offsetof(DeviceAllocation, nbytes) == 16);
-static_assert(offsetof(DeviceAllocation, stream) == 24);
-static_assert(sizeof(DeviceAllocation) == 32);
-
-// New device memory that other processes can open.
-struct alignas(8) ShareableAllocation {
-  // the CUresult, written by native code
-  int32_t status;
-  // the number of the device that the request is for
-  int32_t device;
-  // a storage in the table of the instance
-  uint32_t handle;
-  // the number of bytes
-  double nbytes;
-};
-static_assert(offsetof(ShareableAllocation, status) == 0);
-static_assert(offsetof(ShareableAllocation, device) == 4);
-static_assert(offsetof(ShareableAllocation, handle) == 8);
-static_assert(offsetof(ShareableAllocation, nbytes) == 16);
-static_assert(sizeof(ShareableAllocation) == 24);
+static_assert(offsetof(DeviceAllocation, is_shareable) == 16);
+static_assert(offsetof(DeviceAllocation, nbytes) == 24);
+static_assert(offsetof(DeviceAllocation, stream) == 32);
+static_assert(sizeof(DeviceAllocation) == 40);
 
 // A storage and a stream. The stream clears it, may use it from now on, or waits until its data is ready.
 struct alignas(8) StorageRequest {
@@ -411,16 +397,10 @@ static_assert(offsetof(CreateEventRequest, owner) == 12);
 static_assert(offsetof(CreateEventRequest, event) == 16);
 static_assert(sizeof(CreateEventRequest) == 24);
 
-// A stream or an event to release.
-struct alignas(8) OwnerRequest {
-  // a stream or an event in the table of those that JavaScript made
-  uint32_t owner;
-};
-static_assert(offsetof(OwnerRequest, owner) == 0);
-static_assert(sizeof(OwnerRequest) == 8);
-
 // Sets the current stream of a device on this thread.
 struct alignas(8) CurrentRequest {
+  // the CUresult, written by native code
+  int32_t status;
   // the number of the device that the request is for
   int32_t device;
   // the driver's handle of a stream
@@ -428,24 +408,11 @@ struct alignas(8) CurrentRequest {
   // the previous current stream, written by native code
   uint64_t before;
 };
-static_assert(offsetof(CurrentRequest, device) == 0);
+static_assert(offsetof(CurrentRequest, status) == 0);
+static_assert(offsetof(CurrentRequest, device) == 4);
 static_assert(offsetof(CurrentRequest, stream) == 8);
 static_assert(offsetof(CurrentRequest, before) == 16);
 static_assert(sizeof(CurrentRequest) == 24);
-
-// A stream to wait for or to query.
-struct alignas(8) StreamStateRequest {
-  // the CUresult, written by native code
-  int32_t status;
-  // the number of the device that the request is for
-  int32_t device;
-  // the driver's handle of a stream
-  uint64_t stream;
-};
-static_assert(offsetof(StreamStateRequest, status) == 0);
-static_assert(offsetof(StreamStateRequest, device) == 4);
-static_assert(offsetof(StreamStateRequest, stream) == 8);
-static_assert(sizeof(StreamStateRequest) == 16);
 
 // Whether a stream is being captured into a graph.
 struct alignas(8) CaptureRequest {
@@ -464,21 +431,7 @@ static_assert(offsetof(CaptureRequest, is_capturing) == 8);
 static_assert(offsetof(CaptureRequest, stream) == 16);
 static_assert(sizeof(CaptureRequest) == 24);
 
-// An event to wait for or to query.
-struct alignas(8) EventStateRequest {
-  // the CUresult, written by native code
-  int32_t status;
-  // the number of the device that the request is for
-  int32_t device;
-  // the driver's handle of an event
-  uint64_t event;
-};
-static_assert(offsetof(EventStateRequest, status) == 0);
-static_assert(offsetof(EventStateRequest, device) == 4);
-static_assert(offsetof(EventStateRequest, event) == 8);
-static_assert(sizeof(EventStateRequest) == 16);
-
-// An event and a stream: the event is recorded on the stream, or the stream waits for the event.
+// A stream or an event to wait for or to query, or both: one is recorded on, or waits for, the other.
 struct alignas(8) MarkRequest {
   // the CUresult, written by native code
   int32_t status;
@@ -535,50 +488,25 @@ static_assert(offsetof(ElapsedRequest, event) == 16);
 static_assert(offsetof(ElapsedRequest, milliseconds) == 24);
 static_assert(sizeof(ElapsedRequest) == 32);
 
-// Calls JavaScript when the work that a stream has now is over.
-struct alignas(8) WatchStreamRequest {
+// Calls JavaScript when the work that an event marks, or that a stream has now, is over.
+struct alignas(8) WatchRequest {
   // the CUresult, written by native code
   int32_t status;
   // the number of the device that the request is for
   int32_t device;
   // the number that onRelease gets when the work has finished
   double pin;
+  // the event in the table of those that JavaScript made; 0: the stream
+  uint32_t owner;
   // the driver's handle of a stream
   uint64_t stream;
 };
-static_assert(offsetof(WatchStreamRequest, status) == 0);
-static_assert(offsetof(WatchStreamRequest, device) == 4);
-static_assert(offsetof(WatchStreamRequest, pin) == 8);
-static_assert(offsetof(WatchStreamRequest, stream) == 16);
-static_assert(sizeof(WatchStreamRequest) == 24);
-
-// Calls JavaScript when the work that an event marks is over.
-struct alignas(8) WatchEventRequest {
-  // the CUresult, written by native code
-  int32_t status;
-  // the number of the device that the request is for
-  int32_t device;
-  // the number that onRelease gets when the work has finished
-  double pin;
-  // a stream or an event in the table of those that JavaScript made
-  uint32_t owner;
-};
-static_assert(offsetof(WatchEventRequest, status) == 0);
-static_assert(offsetof(WatchEventRequest, device) == 4);
-static_assert(offsetof(WatchEventRequest, pin) == 8);
-static_assert(offsetof(WatchEventRequest, owner) == 16);
-static_assert(sizeof(WatchEventRequest) == 24);
-
-// The number of devices.
-struct alignas(8) CountResult {
-  // the CUresult, written by native code
-  int32_t status;
-  // the number of devices
-  int32_t count;
-};
-static_assert(offsetof(CountResult, status) == 0);
-static_assert(offsetof(CountResult, count) == 4);
-static_assert(sizeof(CountResult) == 8);
+static_assert(offsetof(WatchRequest, status) == 0);
+static_assert(offsetof(WatchRequest, device) == 4);
+static_assert(offsetof(WatchRequest, pin) == 8);
+static_assert(offsetof(WatchRequest, owner) == 16);
+static_assert(offsetof(WatchRequest, stream) == 24);
+static_assert(sizeof(WatchRequest) == 32);
 
 // A device to wait for, to query, or to trim.
 struct alignas(8) DeviceRequest {
@@ -642,13 +570,5 @@ static_assert(offsetof(DeviceDescription, has_concurrent_managed_access) == 32);
 static_assert(offsetof(DeviceDescription, has_memory_pool) == 36);
 static_assert(offsetof(DeviceDescription, uuid) == 40);
 static_assert(sizeof(DeviceDescription) == 56);
-
-// The name and text of an error.
-struct alignas(8) DriverErrorRequest {
-  // a CUresult
-  int32_t code;
-};
-static_assert(offsetof(DriverErrorRequest, code) == 0);
-static_assert(sizeof(DriverErrorRequest) == 8);
 
 }  // namespace dlpack::cuda

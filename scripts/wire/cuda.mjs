@@ -17,14 +17,10 @@ const memory = (maxNdim) => [
       device,
       handle,
       ['deviceType', 'i32', 'a DLDeviceType'],
+      ['isShareable', 'u32', '1: device memory that other processes can open'],
       ['nbytes', 'f64', 'the number of bytes'],
       stream,
     ],
-  },
-  {
-    name: 'ShareableAllocation',
-    comment: 'New device memory that other processes can open.',
-    fields: [status, device, handle, ['nbytes', 'f64', 'the number of bytes']],
   },
   {
     name: 'StorageRequest',
@@ -192,22 +188,19 @@ const streams = [
     comment: 'A new event.',
     fields: [status, device, ['flags', 'u32', 'CU_EVENT_*'], owner, event],
   },
-  { name: 'OwnerRequest', comment: 'A stream or an event to release.', fields: [owner] },
   {
     name: 'CurrentRequest',
     comment: 'Sets the current stream of a device on this thread.',
-    fields: [device, stream, ['before', 'u64', 'the previous current stream, written by native code']],
+    fields: [status, device, stream, ['before', 'u64', 'the previous current stream, written by native code']],
   },
-  { name: 'StreamStateRequest', comment: 'A stream to wait for or to query.', fields: [status, device, stream] },
   {
     name: 'CaptureRequest',
     comment: 'Whether a stream is being captured into a graph.',
     fields: [status, device, ['isCapturing', 'u32', '1 when it is, written by native code'], stream],
   },
-  { name: 'EventStateRequest', comment: 'An event to wait for or to query.', fields: [status, device, event] },
   {
     name: 'MarkRequest',
-    comment: 'An event and a stream: the event is recorded on the stream, or the stream waits for the event.',
+    comment: 'A stream or an event to wait for or to query, or both: one is recorded on, or waits for, the other.',
     fields: [status, device, stream, event],
   },
   {
@@ -233,23 +226,19 @@ const streams = [
     ],
   },
   {
-    name: 'WatchStreamRequest',
-    comment: 'Calls JavaScript when the work that a stream has now is over.',
-    fields: [status, device, pin, stream],
-  },
-  {
-    name: 'WatchEventRequest',
-    comment: 'Calls JavaScript when the work that an event marks is over.',
-    fields: [status, device, pin, owner],
+    name: 'WatchRequest',
+    comment: 'Calls JavaScript when the work that an event marks, or that a stream has now, is over.',
+    fields: [
+      status,
+      device,
+      pin,
+      ['owner', 'u32', 'the event in the table of those that JavaScript made; 0: the stream'],
+      stream,
+    ],
   },
 ];
 
 const devices = [
-  {
-    name: 'CountResult',
-    comment: 'The number of devices.',
-    fields: [status, ['count', 'i32', 'the number of devices']],
-  },
   { name: 'DeviceRequest', comment: 'A device to wait for, to query, or to trim.', fields: [status, device] },
   {
     name: 'MemoryInfo',
@@ -272,7 +261,6 @@ const devices = [
       ['uuid', 'u64', 'its 16 bytes', 2],
     ],
   },
-  { name: 'DriverErrorRequest', comment: 'The name and text of an error.', fields: [['code', 'i32', 'a CUresult']] },
 ];
 
 /** All messages of dlpack/cuda. */

@@ -7,11 +7,11 @@
 export interface CudaBinding {
   /** The path that the driver was loaded from; empty for the system's own. */
   driverPath(): string;
-  countDevices(): void;
+  countDevices(): number;
   /** Returns the name. */
   describeDevice(): string;
   /** Name and text of an error. */
-  describeError(): [name: string, text: string];
+  describeError(code: number): [name: string, text: string];
   memoryInfo(): void;
   trim(): void;
   allocate(): void;
@@ -27,14 +27,14 @@ export interface CudaBinding {
   pointerAttributes(): void;
   admit(): void;
   follow(): void;
-  allocateShareable(): void;
   shareMemory(): void;
   shareEvent(): void;
   openMemory(): void;
   followEvent(): void;
   createStream(): void;
   createEvent(): void;
-  releaseOwned(): void;
+  /** Releases a stream or an event in the table of those that JavaScript made. */
+  releaseOwned(owner: number): void;
   setCurrent(): void;
   synchronizeStream(): void;
   synchronizeEvent(): void;
@@ -47,6 +47,5 @@ export interface CudaBinding {
   order(): void;
   elapsed(): void;
   isCapturing(): void;
-  watchStream(): void;
-  watchEvent(): void;
+  watch(): void;
 }

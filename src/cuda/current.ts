@@ -5,11 +5,11 @@
  */
 
 import { ArgumentTypeError, ArgumentValueError } from '../errors.js';
-import { enter, request, wire } from '../native/wire.js';
-import { cuda } from './driver.js';
+import { wire } from '../native/wire.js';
+import { begin, send } from './requests.js';
 import { CurrentRequest } from './wire-layout.js';
 
-const { i32, u64 } = wire;
+const { u64 } = wire;
 
 /** The default streams of every device, as the driver names them. */
 export const LEGACY_STREAM = 1n;
@@ -27,12 +27,10 @@ export function currentHandle(id: number): bigint {
  * code, which another instance of this package on the same thread may have set.
  */
 export function setCurrentHandle(id: number, handle: bigint, there: bigint = handle): bigint {
-  const binding = cuda();
+  const slot = begin(CurrentRequest.WORDS, id);
   handles[id] = handle;
-  const slot = enter(CurrentRequest.WORDS);
-  i32[slot * 2 + CurrentRequest.DEVICE] = id;
   u64[slot + CurrentRequest.STREAM] = there;
-  request(slot, () => binding.setCurrent());
+  send(slot, 'setCurrent');
   return u64[slot + CurrentRequest.BEFORE] as bigint;
 }
 

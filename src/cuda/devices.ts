@@ -7,8 +7,8 @@
 import { type Device, type DeviceInfo, parseDevice } from '../device.js';
 import { ArgumentValueError } from '../errors.js';
 import { request, wire } from '../native/wire.js';
+import { readHex } from '../native/wire-bytes.js';
 import { check, countDevices, cuda } from './driver.js';
-import { readHex } from './hex.js';
 import { begin, onDevice, run } from './requests.js';
 import { releasePinned } from './upload.js';
 import { DeviceDescription, MemoryInfo } from './wire-layout.js';

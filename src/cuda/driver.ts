@@ -6,13 +6,9 @@
 
 import { ArgumentTypeError, ArgumentValueError, LoadError } from '../errors.js';
 import { isSameFile, native } from '../native/load.js';
-import { enter, request, wire } from '../native/wire.js';
 import { checkOptions, type OptionNames } from '../options.js';
 import type { CudaBinding } from './binding.js';
 import { CudaError } from './error.js';
-import { CountResult, DriverErrorRequest } from './wire-layout.js';
-
-const { i32 } = wire;
 
 let attached: CudaBinding | null = null;
 
@@ -72,10 +68,7 @@ export function check(status: number | undefined, what: string): void {
 
 /** The error of a CUresult. */
 export function driverError(code: number, what: string): CudaError {
-  const binding = cuda();
-  const slot = enter(DriverErrorRequest.WORDS);
-  i32[slot * 2 + DriverErrorRequest.CODE] = code;
-  const [name, text] = request(slot, () => binding.describeError());
+  const [name, text] = cuda().describeError(code);
   return new CudaError(what, code, name, text);
 }
 
@@ -86,14 +79,10 @@ export const CAPTURE_UNSUPPORTED = 900;
 
 /** The number of devices; 0 if no driver can be loaded. */
 export function countDevices(): number {
-  let binding: CudaBinding;
   try {
-    binding = cuda();
+    return cuda().countDevices();
   } catch (error) {
     if (error instanceof LoadError) return 0;
     throw error;
   }
-  const slot = enter(CountResult.WORDS);
-  request(slot, () => binding.countDevices());
-  return i32[slot * 2 + CountResult.COUNT] as number;
 }

@@ -100,8 +100,9 @@ export class Event {
 
   /** Resolves when the recorded work has finished. */
   async done(): Promise<void> {
-    const awaited = { event: this.#live(), owner: this.#owned.number };
-    if (this.#isRecorded) await whenDone(awaited, this.#device.id, `work on '${this.#device.name}' to succeed`);
+    this.#live();
+    const { number: owner } = this.#owned;
+    if (this.#isRecorded) await whenDone({ owner }, this.#device.id, `work on '${this.#device.name}' to succeed`);
   }
 
   /** Milliseconds since an earlier event. Both events need `timing` and must have completed. */

@@ -8,28 +8,24 @@ import { type DeviceInfo, parseDevice } from '../device.js';
 import { ArgumentTypeError, ArgumentValueError, BufferError, LayoutError, UnsupportedDeviceError } from '../errors.js';
 import { NativeStorage } from '../native/native-storage.js';
 import { wire } from '../native/wire.js';
+import { readHex, writeHex } from '../native/wire-bytes.js';
 import type { Descriptor } from '../storage/descriptor.js';
 import type { OpenedMemory, SharedMemory } from '../storage/device-backend.js';
 import type { Storage } from '../storage/storage.js';
 import type { StreamArgument } from '../stream.js';
 import { devices, parseCudaDevice, uuidOf } from './devices.js';
 import { check } from './driver.js';
-import { readHex, writeHex } from './hex.js';
 import { allocate } from './memory.js';
 import { begin, run, send } from './requests.js';
 import { recordEvent } from './shared-event.js';
 import { handleOn } from './stream-handle.js';
-import { FollowEventRequest, OpenRequest, ShareableAllocation, ShareRequest } from './wire-layout.js';
+import { FollowEventRequest, OpenRequest, ShareRequest } from './wire-layout.js';
 
 const { f64, i32, u32, u64 } = wire;
 
 /** Allocates whole pages of 2 MiB outside of the pool, because the driver cannot share pool memory. */
 export function allocateShareable(nbytes: number, device: DeviceInfo): Storage {
-  const { id, name } = parseCudaDevice(device.name);
-  const slot = begin(ShareableAllocation.WORDS, id);
-  f64[slot + ShareableAllocation.NBYTES] = nbytes;
-  run(slot, 'allocateShareable', `${nbytes} bytes on '${name}' that can be shared`);
-  return new NativeStorage(u32[slot * 2 + ShareableAllocation.HANDLE] as number, nbytes, false);
+  return allocate(nbytes, parseCudaDevice(device.name), true);
 }
 
 const copyFirst =

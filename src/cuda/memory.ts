@@ -23,14 +23,16 @@ function handleOf(storage: Storage): number {
 }
 
 /** Pinned and managed memory belongs to no device. Its device id is 0, so device 0 allocates it. */
-export function allocate(nbytes: number, device: DeviceInfo): Storage {
+export function allocate(nbytes: number, device: DeviceInfo, isShareable = false): Storage {
   const { id } = device;
   const slot = begin(DeviceAllocation.WORDS, id);
   i32[slot * 2 + DeviceAllocation.DEVICE_TYPE] = device.type;
+  u32[slot * 2 + DeviceAllocation.IS_SHAREABLE] = isShareable ? 1 : 0;
   f64[slot + DeviceAllocation.NBYTES] = nbytes;
   u64[slot + DeviceAllocation.STREAM] = currentHandle(id);
   const status = send(slot, 'allocate');
-  if (status !== 0) throw driverError(status, `${nbytes} bytes on '${device.name}'`);
+  if (status !== 0)
+    throw driverError(status, `${nbytes} bytes on '${device.name}'${isShareable ? ' that can be shared' : ''}`);
   return new NativeStorage(u32[slot * 2 + DeviceAllocation.HANDLE] as number, nbytes, false);
 }
 

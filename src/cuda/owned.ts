@@ -5,9 +5,7 @@
  * @module
  */
 
-import { enter, request, wire } from '../native/wire.js';
 import { cuda } from './driver.js';
-import { OwnerRequest } from './wire-layout.js';
 
 /**
  * The stream or event to release. It does not refer to the JavaScript object, so that the garbage collector can find that
@@ -23,10 +21,7 @@ function giveBack(token: Token): void {
   const { number } = token;
   if (number === 0) return;
   token.number = 0;
-  const binding = cuda();
-  const slot = enter(OwnerRequest.WORDS);
-  wire.u32[slot * 2 + OwnerRequest.OWNER] = number;
-  request(slot, () => binding.releaseOwned());
+  cuda().releaseOwned(number);
   token.given?.();
 }
 

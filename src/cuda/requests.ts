@@ -9,14 +9,7 @@ import { enter, leave, wire } from '../native/wire.js';
 import { WireHeader } from '../native/wire-layout.js';
 import type { CudaBinding } from './binding.js';
 import { check, cuda, NOT_READY } from './driver.js';
-import {
-  CaptureRequest,
-  DeviceRequest,
-  EventStateRequest,
-  MarkRequest,
-  StorageRequest,
-  StreamStateRequest,
-} from './wire-layout.js';
+import { CaptureRequest, DeviceRequest, MarkRequest, StorageRequest } from './wire-layout.js';
 
 const { i32, u32, u64 } = wire;
 
@@ -47,14 +40,6 @@ export function run(slot: number, name: DeviceFunction, what: string): void {
   check(send(slot, name), what);
 }
 
-/** As {@link run}, for a request that waits for work. Returns false if the work has not finished. */
-function isOver(slot: number, name: DeviceFunction, what: string): boolean {
-  const status = send(slot, name);
-  if (status === NOT_READY) return false;
-  check(status, `${what} to succeed`);
-  return true;
-}
-
 export function onDevice(name: 'trim' | 'synchronizeDevice', device: number, what: string): void {
   run(begin(DeviceRequest.WORDS, device), name, what);
 }
@@ -64,28 +49,40 @@ export function queryDevice(device: number): number {
   return send(begin(DeviceRequest.WORDS, device), 'queryDevice');
 }
 
-type StreamFunction = 'synchronizeStream' | 'queryStream';
+type MarkFunction = 'synchronizeStream' | 'queryStream' | 'synchronizeEvent' | 'queryEvent' | 'record' | 'wait';
+
+function sendMark(name: MarkFunction, device: number, stream: bigint, event: bigint): number {
+  const slot = begin(MarkRequest.WORDS, device);
+  u64[slot + MarkRequest.STREAM] = stream;
+  u64[slot + MarkRequest.EVENT] = event;
+  return send(slot, name);
+}
+
+/** False for the CUresult of work that has not finished. */
+function isOver(status: number, what: string): boolean {
+  if (status === NOT_READY) return false;
+  check(status, `${what} to succeed`);
+  return true;
+}
 
 /** Waits for the work that a stream has now, or returns whether it has finished. */
-export function onStream(name: StreamFunction, { id, name: where }: DeviceInfo, stream: bigint, of = ''): boolean {
-  const slot = begin(StreamStateRequest.WORDS, id);
-  u64[slot + StreamStateRequest.STREAM] = stream;
-  return isOver(slot, name, `work on ${of}'${where}'`);
+export function onStream(
+  name: 'synchronizeStream' | 'queryStream',
+  { id, name: where }: DeviceInfo,
+  stream: bigint,
+  of = '',
+): boolean {
+  return isOver(sendMark(name, id, stream, 0n), `work on ${of}'${where}'`);
 }
 
 /** Waits for the work that an event marks, or returns whether it has finished. */
 export function onEvent(name: 'synchronizeEvent' | 'queryEvent', device: DeviceInfo, event: bigint): boolean {
-  const slot = begin(EventStateRequest.WORDS, device.id);
-  u64[slot + EventStateRequest.EVENT] = event;
-  return isOver(slot, name, `work on '${device.name}'`);
+  return isOver(sendMark(name, device.id, 0n, event), `work on '${device.name}'`);
 }
 
 /** `record`: the event marks the work that the stream has now. `wait`: the stream waits for the event. */
 export function mark(name: 'record' | 'wait', device: number, stream: bigint, event: bigint, what: string): void {
-  const slot = begin(MarkRequest.WORDS, device);
-  u64[slot + MarkRequest.STREAM] = stream;
-  u64[slot + MarkRequest.EVENT] = event;
-  run(slot, name, what);
+  check(sendMark(name, device, stream, event), what);
 }
 
 /**

@@ -7,12 +7,12 @@
 import type { DeviceInfo } from '../device.js';
 import { BufferError } from '../errors.js';
 import { wire } from '../native/wire.js';
+import { readHex } from '../native/wire-bytes.js';
 import type { Owner } from '../storage/collect.js';
 import type { Descriptor } from '../storage/descriptor.js';
 import type { Storage } from '../storage/storage.js';
 import { currentHandle } from './current.js';
 import { createEvent, EVENT_DISABLE_TIMING } from './event.js';
-import { readHex } from './hex.js';
 import { handOver } from './memory.js';
 import { Owned } from './owned.js';
 import { begin, isCapturing, mark, onStream, run } from './requests.js';

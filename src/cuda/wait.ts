@@ -8,25 +8,22 @@ import { pin, unpin } from '../native/pins.js';
 import { wire } from '../native/wire.js';
 import { cuda, driverError, NOT_READY } from './driver.js';
 import { begin, queryDevice, send } from './requests.js';
-import { WatchEventRequest, WatchStreamRequest } from './wire-layout.js';
+import { WatchRequest } from './wire-layout.js';
 
 const { f64, u32, u64 } = wire;
 
-/** The work to wait for: the work that a stream has now, or the work that an event marks. */
-export type Awaited = { readonly stream: bigint } | { readonly event: bigint; readonly owner: number };
+/** The work to wait for: the work that a stream has now, or the work that an event marks, by its owner. */
+type Awaited =
+  | { readonly stream: bigint; readonly owner?: never }
+  | { readonly stream?: never; readonly owner: number };
 
 /** Calls the function of the pin when the work is over. Returns the CUresult. */
-function watch(awaited: Awaited, device: number, pin: number): number {
-  if ('event' in awaited) {
-    const slot = begin(WatchEventRequest.WORDS, device);
-    f64[slot + WatchEventRequest.PIN] = pin;
-    u32[slot * 2 + WatchEventRequest.OWNER] = awaited.owner;
-    return send(slot, 'watchEvent');
-  }
-  const slot = begin(WatchStreamRequest.WORDS, device);
-  f64[slot + WatchStreamRequest.PIN] = pin;
-  u64[slot + WatchStreamRequest.STREAM] = awaited.stream;
-  return send(slot, 'watchStream');
+function watch({ stream = 0n, owner = 0 }: Awaited, device: number, pin: number): number {
+  const slot = begin(WatchRequest.WORDS, device);
+  f64[slot + WatchRequest.PIN] = pin;
+  u32[slot * 2 + WatchRequest.OWNER] = owner;
+  u64[slot + WatchRequest.STREAM] = stream;
+  return send(slot, 'watch');
 }
 
 /** Resolves when the work is over. */

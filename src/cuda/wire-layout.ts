@@ -13,18 +13,10 @@ export const enum DeviceAllocation {
   DEVICE = 1, // i32: the number of the device that the request is for
   HANDLE = 2, // u32: a storage in the table of the instance
   DEVICE_TYPE = 3, // i32: a DLDeviceType
-  NBYTES = 2, // f64: the number of bytes
-  STREAM = 3, // u64: the driver's handle of a stream
-  WORDS = 4,
-}
-
-/** New device memory that other processes can open. */
-export const enum ShareableAllocation {
-  STATUS = 0, // i32: the CUresult, written by native code
-  DEVICE = 1, // i32: the number of the device that the request is for
-  HANDLE = 2, // u32: a storage in the table of the instance
-  NBYTES = 2, // f64: the number of bytes
-  WORDS = 4,
+  IS_SHAREABLE = 4, // u32: 1: device memory that other processes can open
+  NBYTES = 3, // f64: the number of bytes
+  STREAM = 4, // u64: the driver's handle of a stream
+  WORDS = 6,
 }
 
 /** A storage and a stream. The stream clears it, may use it from now on, or waits until its data is ready. */
@@ -189,26 +181,13 @@ export const enum CreateEventRequest {
   WORDS = 4,
 }
 
-/** A stream or an event to release. */
-export const enum OwnerRequest {
-  OWNER = 0, // u32: a stream or an event in the table of those that JavaScript made
-  WORDS = 2,
-}
-
 /** Sets the current stream of a device on this thread. */
 export const enum CurrentRequest {
-  DEVICE = 0, // i32: the number of the device that the request is for
-  STREAM = 1, // u64: the driver's handle of a stream
-  BEFORE = 2, // u64: the previous current stream, written by native code
-  WORDS = 4,
-}
-
-/** A stream to wait for or to query. */
-export const enum StreamStateRequest {
   STATUS = 0, // i32: the CUresult, written by native code
   DEVICE = 1, // i32: the number of the device that the request is for
   STREAM = 1, // u64: the driver's handle of a stream
-  WORDS = 2,
+  BEFORE = 2, // u64: the previous current stream, written by native code
+  WORDS = 4,
 }
 
 /** Whether a stream is being captured into a graph. */
@@ -220,15 +199,7 @@ export const enum CaptureRequest {
   WORDS = 4,
 }
 
-/** An event to wait for or to query. */
-export const enum EventStateRequest {
-  STATUS = 0, // i32: the CUresult, written by native code
-  DEVICE = 1, // i32: the number of the device that the request is for
-  EVENT = 1, // u64: the driver's handle of an event
-  WORDS = 2,
-}
-
-/** An event and a stream: the event is recorded on the stream, or the stream waits for the event. */
+/** A stream or an event to wait for or to query, or both: one is recorded on, or waits for, the other. */
 export const enum MarkRequest {
   STATUS = 0, // i32: the CUresult, written by native code
   DEVICE = 1, // i32: the number of the device that the request is for
@@ -257,29 +228,14 @@ export const enum ElapsedRequest {
   WORDS = 4,
 }
 
-/** Calls JavaScript when the work that a stream has now is over. */
-export const enum WatchStreamRequest {
+/** Calls JavaScript when the work that an event marks, or that a stream has now, is over. */
+export const enum WatchRequest {
   STATUS = 0, // i32: the CUresult, written by native code
   DEVICE = 1, // i32: the number of the device that the request is for
   PIN = 1, // f64: the number that onRelease gets when the work has finished
-  STREAM = 2, // u64: the driver's handle of a stream
+  OWNER = 4, // u32: the event in the table of those that JavaScript made; 0: the stream
+  STREAM = 3, // u64: the driver's handle of a stream
   WORDS = 4,
-}
-
-/** Calls JavaScript when the work that an event marks is over. */
-export const enum WatchEventRequest {
-  STATUS = 0, // i32: the CUresult, written by native code
-  DEVICE = 1, // i32: the number of the device that the request is for
-  PIN = 1, // f64: the number that onRelease gets when the work has finished
-  OWNER = 4, // u32: a stream or an event in the table of those that JavaScript made
-  WORDS = 4,
-}
-
-/** The number of devices. */
-export const enum CountResult {
-  STATUS = 0, // i32: the CUresult, written by native code
-  COUNT = 1, // i32: the number of devices
-  WORDS = 2,
 }
 
 /** A device to wait for, to query, or to trim. */
@@ -311,10 +267,4 @@ export const enum DeviceDescription {
   HAS_MEMORY_POOL = 9, // i32: 1: allocation is ordered with a stream
   UUID = 5, // u64[2]: its 16 bytes
   WORDS = 8,
-}
-
-/** The name and text of an error. */
-export const enum DriverErrorRequest {
-  CODE = 0, // i32: a CUresult
-  WORDS = 2,
 }

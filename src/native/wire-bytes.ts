@@ -36,3 +36,15 @@ export function bytesCopyAt(start: number, length: number): Uint8Array {
 export function clearAt(start: number, nbytes: number): void {
   apply(fill, u8, [0, start, start + nbytes]);
 }
+
+/** The hexadecimal digits of `count` bytes that start at a word of the wire. */
+export function readHex(word: number, count: number): string {
+  let text = '';
+  for (let i = word * 8; i < word * 8 + count; i++) text += (u8[i] as number).toString(16).padStart(2, '0');
+  return text;
+}
+
+/** Writes bytes, given by their hexadecimal digits, starting at a word of the wire. */
+export function writeHex(word: number, text: string): void {
+  for (let i = 0; 2 * i < text.length; i++) u8[word * 8 + i] = Number.parseInt(text.slice(2 * i, 2 * i + 2), 16);
+}
