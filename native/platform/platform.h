@@ -46,6 +46,14 @@ void* OpenLibrary(const char* path, Symbols symbols, char* problem, size_t size)
 void* FindLoadedLibrary(const char* name, Symbols symbols);
 
 void* FindSymbol(void* library, const char* name);
+
+// The function with this name; false, with NULL in `out`, when there is none, or no library.
+template <class Function>
+inline bool Find(void* library, const char* name, Function* out) {
+  *out = library == nullptr ? nullptr : reinterpret_cast<Function>(FindSymbol(library, name));
+  return *out != nullptr;
+}
+
 void CloseLibrary(void* library);
 
 // The file of the library that contains this address; false when there is none, or its path does not fit.

@@ -7,19 +7,15 @@ namespace dlpack::python {
 Api api;
 
 const char* LoadApi(void* handle) {
-#define DLPACK_PYTHON_FIND(result, name, arguments)                                      \
-  api.name = reinterpret_cast<result(*) arguments>(platform::FindSymbol(handle, #name)); \
-  if (api.name == nullptr) return #name;
+#define DLPACK_PYTHON_FIND(result, name, arguments) \
+  if (!platform::Find(handle, #name, &api.name)) return #name;
   DLPACK_PYTHON_FUNCTIONS(DLPACK_PYTHON_FIND)
 #undef DLPACK_PYTHON_FIND
-  api.PyObject_Vectorcall = reinterpret_cast<Object* (*)(Object*, Object* const*, size_t, Object*)>(
-      platform::FindSymbol(handle, "PyObject_Vectorcall"));
-  void* unchecked = platform::FindSymbol(handle, "PyThreadState_GetUnchecked");  // from 3.13 on
-  if (unchecked == nullptr) unchecked = platform::FindSymbol(handle, "_PyThreadState_UncheckedGet");
-  api.PyThreadState_GetUnchecked = reinterpret_cast<Object* (*)(void)>(unchecked);
-  api.Py_SetProgramName = reinterpret_cast<void (*)(const wchar_t*)>(platform::FindSymbol(handle, "Py_SetProgramName"));
-  api.Py_DecodeLocale =
-      reinterpret_cast<wchar_t* (*)(const char*, size_t*)>(platform::FindSymbol(handle, "Py_DecodeLocale"));
+  platform::Find(handle, "PyObject_Vectorcall", &api.PyObject_Vectorcall);
+  if (!platform::Find(handle, "PyThreadState_GetUnchecked", &api.PyThreadState_GetUnchecked))  // from 3.13 on
+    platform::Find(handle, "_PyThreadState_UncheckedGet", &api.PyThreadState_GetUnchecked);
+  platform::Find(handle, "Py_SetProgramName", &api.Py_SetProgramName);
+  platform::Find(handle, "Py_DecodeLocale", &api.Py_DecodeLocale);
 #define DLPACK_PYTHON_FIND(name, indirect)                                               \
   {                                                                                      \
     void* symbol = platform::FindSymbol(handle, #name);                                  \

@@ -240,19 +240,6 @@ Object* CallSettler(Object* capsule, Object* arguments) {
   return None();
 }
 
-// A capsule that owns a listed call. NULL, without taking over the call, when out of memory. JavaScript thread, GIL
-// held.
-Object* NewCapsule(AsyncCall* call) {
-  void* block = malloc(sizeof(Settler));
-  Object* capsule = block == nullptr ? nullptr : api.PyCapsule_New(new (block) Settler{{call}}, kSettler, DropSettler);
-  if (capsule == nullptr) {
-    free(block);
-  } else {
-    List(call);
-  }
-  return capsule;
-}
-
 }  // namespace
 
 void RenewSnapshot(Objects* self) {
@@ -305,12 +292,17 @@ void Abandon(Objects* self, uint32_t number) {
 uint32_t MakeSettler(Objects* self, uint32_t number) {
   static MethodDef definition = {"settle", reinterpret_cast<void*>(CallSettler), 0x0001 /* METH_VARARGS */,
                                  "settle(failed, value)"};
-  uint32_t handle = 0;
   AsyncCall* call = NewCall(self, number);
-  if (call == nullptr) return 0;
+  void* block = call == nullptr ? nullptr : malloc(sizeof(Settler));
   Gil gil;
-  Ref capsule(NewCapsule(call));
-  if (!capsule) FreeCall(call);
+  Ref capsule(block == nullptr ? nullptr : api.PyCapsule_New(new (block) Settler{{call}}, kSettler, DropSettler));
+  if (capsule) {
+    List(call);
+  } else {
+    free(block);
+    if (call != nullptr) FreeCall(call);
+  }
+  uint32_t handle = 0;
   Ref callable(capsule ? api.PyCFunction_NewEx(&definition, capsule.get(), nullptr) : nullptr);
   if (callable) handle = HoldObject(self, callable.get());
   if (handle != 0) callable.take();

@@ -113,10 +113,8 @@ TypeEntry* LookUpType(Object* type) {
   node->entry.is_host = HasText(type, "__module__", "numpy");
   node->entry.is_torch = requires_grad && is_neg;
   node->entry.is_neg = node->entry.is_torch ? is_neg.take() : nullptr;
-  node->entry.tensor_at.store(kUnprobed, std::memory_order_relaxed);
   node->entry.is_numpy = node->entry.api == nullptr && IsNumPyArray(type);
   node->entry.is_cupy = node->entry.api == nullptr && IsCuPyArray(type);
-  node->entry.from_dlpack = nullptr;
   std::atomic<TypeNode*>& bucket = BucketOf(type);
   // Another thread may have added the same type meanwhile. Both entries are equal.
   node->next = bucket.load(std::memory_order_relaxed);

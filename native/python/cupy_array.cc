@@ -5,6 +5,7 @@
 #include "cuda_array.h"
 #include "device_exchange.h"
 #include "dtypes.h"
+#include "prelude.h"
 #include "tensor_type.h"
 
 namespace dlpack::python {
@@ -18,7 +19,8 @@ struct CuPy {
   Object* get_current_stream;
   Object* dtypes[kDTypeCount];
   Object* interface;  // the property __cuda_array_interface__; NULL: do not read arrays
-  // How the constructor makes an array, without its Python code. NULL in another version of CuPy.
+  // How ndarray.__new__ makes an array, without its Python code: by the constructor of its base class, then by _init.
+  // NULL in another version of CuPy.
   Object* (*make)(Object* type, Object* arguments, Object* keywords);
   Object* initialise;
   Object* no_arguments;
@@ -28,69 +30,32 @@ struct CuPy {
 };
 CuPy cupy;  // written once, before a class is known as CuPy's
 
-bool LoadDTypes() {
-  const Ref dtype(ImportFrom("numpy", "dtype"));
-  for (int i = 0; i < kDTypeCount; ++i) {
-    const Ref name(NewString(kDTypes[i].name));
-    cupy.dtypes[i] = name ? CallWith(dtype, name.get()) : nullptr;
-    if (cupy.dtypes[i] == nullptr) return false;
-  }
-  return true;
-}
-
-// Cython's table of the C functions that a module has for other modules. The name of a capsule is the signature.
-void LoadFunctions() {
-  const Ref table(ImportFrom("cupy_backends.cuda.stream", "__pyx_capi__"));
-  const auto find = [&table](const char* name, const char* signature) -> void* {
-    Ref key(table ? api.PyUnicode_InternFromString(name) : nullptr);
-    Ref capsule(key ? api.PyObject_GetItem(table.get(), key.get()) : nullptr);
-    void* function = capsule && api.PyCapsule_IsValid(capsule.get(), signature)
-                         ? api.PyCapsule_GetPointer(capsule.get(), signature)
-                         : nullptr;
-    api.PyErr_Clear();
-    return function;
-  };
-  cupy.stream_of = reinterpret_cast<intptr_t (*)(int)>(find("get_stream_ptr", "intptr_t (int)"));
-  cupy.current_stream = reinterpret_cast<intptr_t (*)()>(find("get_current_stream_ptr", "intptr_t (void)"));
-  api.PyErr_Clear();
-}
-
-// ndarray.__new__ calls the constructor of its base class, then _init.
-void LoadConstructor(Object* type) {
-  static const int kTypeNew = 65;  // Py_tp_new
-  const Ref base(api.PyObject_GetAttrString(type, "__base__"));
-  Ref init(Attribute(base, "_init"));
-  void* make = init && HasText(base.get(), "__name__", "_ndarray_base") &&
-                       HasText(TypeOf(init.get()), "__name__", "method_descriptor")
-                   ? api.PyType_GetSlot(base.get(), kTypeNew)
-                   : nullptr;
-  cupy.no_arguments = make == nullptr ? nullptr : api.PyTuple_New(0);
-  if (cupy.no_arguments != nullptr) {
-    cupy.make = reinterpret_cast<decltype(cupy.make)>(make);
-    cupy.initialise = init.take();
-  }
-  api.PyErr_Clear();
-}
-
-// The interface without a stream, which CuPy has for compatibility on request, is not read here.
-void LoadInterface(Object* type) {
-  const Ref version(ImportFrom("cupy._util", "CUDA_ARRAY_INTERFACE_EXPORT_VERSION"));
-  long long number = 0;
-  const bool has_stream = ReadInteger(version.get(), &number) && number == 3;
-  Ref property(has_stream ? api.PyObject_GetAttr(type, names.cuda_array_interface) : nullptr);
-  if (property && HasText(TypeOf(property.get()), "__name__", "getset_descriptor")) cupy.interface = property.take();
-  api.PyErr_Clear();
-}
-
+// The objects are never dropped.
 bool Load(Object* type) {
-  cupy.memory = ImportFrom("cupy.cuda", "UnownedMemory");
-  cupy.pointer = cupy.memory == nullptr ? nullptr : ImportFrom("cupy.cuda", "MemoryPointer");
-  cupy.get_current_stream = cupy.pointer == nullptr ? nullptr : ImportFrom("cupy.cuda", "get_current_stream");
-  if (cupy.get_current_stream == nullptr || !LoadDTypes()) return false;
-  LoadFunctions();
-  LoadConstructor(type);
-  LoadInterface(type);
+  Ref parts(CallPrelude("load_cupy", type));
+  if (!parts) return false;
+  const auto part = [&](ptrdiff_t i) {
+    Object* found = api.PyTuple_GetItem(parts.get(), i);
+    return found == api._Py_NoneStruct ? nullptr : found;
+  };
+  const auto function = [&](ptrdiff_t i, const char* signature) {
+    const bool is_known = part(i) != nullptr && api.PyCapsule_IsValid(part(i), signature);
+    return is_known ? api.PyCapsule_GetPointer(part(i), signature) : nullptr;
+  };
+  static const int kTypeNew = 65;  // Py_tp_new
+  cupy.memory = part(0);
+  cupy.pointer = part(1);
+  cupy.get_current_stream = part(2);
+  for (int i = 0; i < kDTypeCount; ++i) cupy.dtypes[i] = api.PyTuple_GetItem(part(3), i);
+  cupy.interface = part(4);
+  cupy.initialise = part(5);
+  cupy.no_arguments = part(6);
+  if (cupy.initialise != nullptr)
+    cupy.make = reinterpret_cast<decltype(cupy.make)>(api.PyType_GetSlot(part(7), kTypeNew));
+  cupy.stream_of = reinterpret_cast<decltype(cupy.stream_of)>(function(8, "intptr_t (int)"));
+  cupy.current_stream = reinterpret_cast<decltype(cupy.current_stream)>(function(9, "intptr_t (void)"));
   cupy.array_type = type;  // the caller keeps the reference
+  parts.take();
   return true;
 }
 

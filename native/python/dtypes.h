@@ -9,17 +9,13 @@ struct KnownDType {
   uint8_t code;
   uint8_t bits;
   int number;          // NPY_TYPES
-  const char* name;    // numpy.dtype(name)
   const char* format;  // of the struct module
 };
 const int kLong = sizeof(long) == 8 ? 7 : 9;  // NPY_LONG, or NPY_LONGLONG where a long has 32 bits
-const KnownDType kDTypes[] = {{0, 8, 1, "int8", "b"},           {0, 16, 3, "int16", "h"},
-                              {0, 32, 5, "int32", "i"},         {0, 64, kLong, "int64", "q"},
-                              {1, 8, 2, "uint8", "B"},          {1, 16, 4, "uint16", "H"},
-                              {1, 32, 6, "uint32", "I"},        {1, 64, kLong + 1, "uint64", "Q"},
-                              {2, 16, 23, "float16", "e"},      {2, 32, 11, "float32", "f"},
-                              {2, 64, 12, "float64", "d"},      {5, 64, 14, "complex64", "Zf"},
-                              {5, 128, 15, "complex128", "Zd"}, {6, 8, 0, "bool", "?"}};
+const KnownDType kDTypes[] = {{0, 8, 1, "b"},     {0, 16, 3, "h"},  {0, 32, 5, "i"},  {0, 64, kLong, "q"},
+                              {1, 8, 2, "B"},     {1, 16, 4, "H"},  {1, 32, 6, "I"},  {1, 64, kLong + 1, "Q"},
+                              {2, 16, 23, "e"},   {2, 32, 11, "f"}, {2, 64, 12, "d"}, {5, 64, 14, "Zf"},
+                              {5, 128, 15, "Zd"}, {6, 8, 0, "?"}};
 const int kDTypeCount = sizeof(kDTypes) / sizeof(kDTypes[0]);
 
 // The index in kDTypes; -1 for another dtype.

@@ -21,20 +21,15 @@ static const char kTooLong[] =
 
 static const uint32_t kMaxArguments = 120;
 
-// Arguments of one call, positional first, then names and values.
-struct Arguments {
-  Carried values[kMaxArguments];
-  uint32_t count;
-  uint32_t keywords;
-};
-
 struct FunctionRequest : Message {
   FunctionRequest* next_request;  // the next request without an answer
   Objects* objects;
-  uint32_t id;
+  uint32_t id;  // 0: JavaScript returns the answer
   uint32_t function;
-  uint32_t call;  // the asynchronous call that this request is part of, or 0
-  Arguments arguments;
+  uint32_t call;                  // the asynchronous call that this request is part of, or 0
+  Carried values[kMaxArguments];  // the arguments, positional first, then names and values
+  uint32_t count;
+  uint32_t keywords;
   platform::Condition answered;
   bool is_answered;
   bool is_of_pool;
@@ -45,7 +40,7 @@ struct FunctionRequest : Message {
 };
 
 // GIL held.
-static bool Read(Object* positional, Object* keywords, Arguments* out) {
+static bool ReadArguments(Object* positional, Object* keywords, FunctionRequest* out) {
   const ptrdiff_t count = api.PyTuple_Size(positional);
   const ptrdiff_t pairs = keywords == nullptr ? 0 : api.PyDict_Size(keywords);
   if (count + 2 * pairs > kMaxArguments) {
@@ -67,25 +62,23 @@ static bool Read(Object* positional, Object* keywords, Arguments* out) {
   return true;
 }
 
-static void DropArguments(Arguments* arguments) {
-  for (uint32_t i = 0; i < arguments->count; ++i) DropCarried(&arguments->values[i]);
+static void DropArguments(FunctionRequest* request) {
+  for (uint32_t i = 0; i < request->count; ++i) DropCarried(&request->values[i]);
 }
 
-// Hands a call to JavaScript: the numbers of the function, of the request (0: the result is the answer) and of the
-// surrounding asynchronous call, how many arguments are keywords, then the kind and the value of each argument. Returns
-// NULL, or a static text for the error. JavaScript thread, without the GIL.
-static const char* Dispatch(Objects* objects, uint32_t function, uint32_t request, uint32_t call, Arguments* arguments,
-                            napi_value* result) {
+// Hands a call to JavaScript: the numbers of the function, of the request and of the surrounding asynchronous call, how
+// many arguments are keywords, then the kind and the value of each argument. Returns NULL, or a static text for the
+// error. JavaScript thread, without the GIL.
+static const char* Dispatch(FunctionRequest* request, napi_value* result) {
+  Objects* objects = request->objects;
   napi_env env = objects->instance->env;
   napi_value values[4 + 2 * kMaxArguments];
-  const size_t count = 4 + 2 * arguments->count;
-  napi_create_uint32(env, function, &values[0]);
-  napi_create_uint32(env, request, &values[1]);
-  napi_create_uint32(env, call, &values[2]);
-  napi_create_uint32(env, arguments->keywords, &values[3]);
+  size_t count = 0;
+  for (uint32_t number : {request->function, request->id, request->call, request->keywords})
+    napi_create_uint32(env, number, &values[count++]);
   bool has_room = true;
-  for (uint32_t i = 0; i < arguments->count; ++i) {
-    has_room = Deliver(env, objects, &arguments->values[i], &values[4 + 2 * i]) && has_room;
+  for (uint32_t i = 0; i < request->count; ++i, count += 2) {
+    has_room = Deliver(env, objects, &request->values[i], &values[count]) && has_room;
   }
   if (!has_room) return kTooLong;
   return CallJavaScript(objects, objects->on_call, count, values, result) ? nullptr : kEnding;
@@ -114,23 +107,23 @@ static Object* RaiseObject(Object* exception) {
 // JavaScript thread, GIL held; released while JavaScript runs. Another operation may be in progress on this thread,
 // because Python can run code whenever it allocates or frees an object. That operation's slot is safe: JavaScript takes
 // slots above it.
-static Object* CallHere(Objects* objects, uint32_t function, Arguments* arguments) {
-  napi_env env = objects->instance->env;
+static Object* CallHere(FunctionRequest* request) {
+  napi_env env = request->objects->instance->env;
   napi_handle_scope scope;
   if (napi_open_handle_scope(env, &scope) != napi_ok) {
-    DropArguments(arguments);
+    DropArguments(request);
     return Raise(api.PyExc_RuntimeError, kEnding);
   }
   Object* thread = api.PyEval_SaveThread();
   napi_value answer = nullptr;
   double outcome = 0;
-  const char* problem = Dispatch(objects, function, 0, 0, arguments, &answer);
+  const char* problem = Dispatch(request, &answer);
   if (problem == nullptr && napi_get_value_double(env, answer, &outcome) != napi_ok) problem = kEnding;
   napi_close_handle_scope(env, scope);
   api.PyEval_RestoreThread(thread);
   if (problem != nullptr) return RaiseProblem(problem);
   // A handle, negative for an exception.
-  Object* value = DropObject(objects, static_cast<uint32_t>(outcome < 0 ? -outcome : outcome));
+  Object* value = DropObject(request->objects, static_cast<uint32_t>(outcome < 0 ? -outcome : outcome));
   if (value == nullptr) return RaiseProblem(kEnding);
   return outcome < 0 ? RaiseObject(value) : value;
 }
@@ -171,16 +164,15 @@ void RefuseRequests(Objects* objects) {
 static void DeliverRequest(Objects* objects, Message* message) {
   auto* request = static_cast<FunctionRequest*>(message);
   const uint32_t id = request->id;
-  const char* problem = Dispatch(objects, request->function, id, request->call, &request->arguments, nullptr);
+  const char* problem = Dispatch(request, nullptr);
   if (problem != nullptr) FulfilById(objects, id, nullptr, true, problem);
 }
 
 // Any other thread, GIL held; released while the thread waits.
-static Object* CallThere(Objects* objects, uint32_t function, FunctionRequest* request) {
+static Object* CallThere(FunctionRequest* request) {
+  Objects* objects = request->objects;
   request->deliver = DeliverRequest;
   request->drop = [](Message*) {};  // the request was refused before, and its thread may have freed it
-  request->objects = objects;
-  request->function = function;
   request->call = CurrentCall(objects);
   request->is_of_pool = IsPoolThread();
   request->is_answered = request->is_postponed = false;
@@ -199,7 +191,7 @@ static Object* CallThere(Objects* objects, uint32_t function, FunctionRequest* r
   objects->mutex.Release();
   if (request->is_postponed) EndPoolWait();
   api.PyEval_RestoreThread(thread);
-  DropArguments(&request->arguments);  // delivered values are empty already
+  DropArguments(request);  // delivered values are empty already
   if (request->result == nullptr) return RaiseProblem(request->problem);
   return request->has_failed ? RaiseObject(request->result) : request->result;
 }
@@ -221,10 +213,11 @@ Object* CallFunction(Object* self, Object* positional, Object* keywords) {
   }
   FunctionRequest* request = static_cast<FunctionRequest*>(malloc(sizeof(FunctionRequest)));
   if (request == nullptr) return Raise(api.PyExc_RuntimeError, "Out of memory for a call");
+  request->objects = objects;
+  request->function = body->number;
+  request->id = request->call = 0;
   Object* result = nullptr;
-  if (Read(positional, keywords, &request->arguments)) {
-    result = is_own ? CallHere(objects, body->number, &request->arguments) : CallThere(objects, body->number, request);
-  }
+  if (ReadArguments(positional, keywords, request)) result = is_own ? CallHere(request) : CallThere(request);
   free(request);
   return result;
 }

@@ -287,38 +287,29 @@ static const NamedFunction kExports[] = {
     {},
 };
 
-static bool GetString(napi_env env, napi_value object, const char* name, char* out, size_t size) {
-  napi_value value;
-  size_t length = 0;
-  return napi_get_named_property(env, object, name, &value) == napi_ok &&
-         napi_get_value_string_utf8(env, value, out, size, &length) == napi_ok && length + 1 < size;
-}
-
-static bool IsSet(napi_env env, napi_value options, const char* name) {
-  napi_value value;
-  bool is_set = false;
-  return napi_get_named_property(env, options, name, &value) == napi_ok &&
-         napi_get_value_bool(env, value, &is_set) == napi_ok && is_set;
-}
-
-static bool GetReference(napi_env env, napi_value options, const char* name, napi_ref* out) {
-  napi_value value;
-  return napi_get_named_property(env, options, name, &value) == napi_ok &&
-         napi_create_reference(env, value, 1, out) == napi_ok;
-}
-
 // startPython({ library, program, released, isWorker, threads, makeBytes, onCall, onSettle }): returns an object with
 // the functions above, or a string with the reason of a failure.
 napi_value StartPython(napi_env env, napi_callback_info info) {
-  napi_value options, released, threads, result;
-  Instance* instance = InstanceOf(env, info, &options);
   static const size_t kPath = 4096;
   char library[kPath], program[kPath], message[512];
   void* data = nullptr;
   size_t length = 0;
-  if (!GetString(env, options, "library", library, kPath) || !GetString(env, options, "program", program, kPath) ||
-      napi_get_named_property(env, options, "released", &released) != napi_ok ||
-      napi_get_arraybuffer_info(env, released, &data, &length) != napi_ok || length < sizeof(ReleasedList))
+  napi_value options, result;
+  Instance* instance = InstanceOf(env, info, &options);
+  const auto option = [=](const char* name) {
+    napi_value value = nullptr;
+    napi_get_named_property(env, options, name, &value);
+    return Argument{env, value};
+  };
+  const auto read_path = [&](const char* name, char* out) {
+    return napi_get_value_string_utf8(env, option(name).value, out, kPath, &length) == napi_ok && length + 1 < kPath;
+  };
+  const auto keep = [&](const char* name, napi_ref* out) {
+    return napi_create_reference(env, option(name).value, 1, out) == napi_ok;
+  };
+  if (!read_path("library", library) || !read_path("program", program) ||
+      napi_get_arraybuffer_info(env, option("released").value, &data, &length) != napi_ok ||
+      length < sizeof(ReleasedList))
     return NewText(env, "expected { library, program, released }");
   const char* error = Start(library, program, message, sizeof(message));
   void* block = error == nullptr ? malloc(sizeof(Objects)) : nullptr;
@@ -326,19 +317,16 @@ napi_value StartPython(napi_env env, napi_callback_info info) {
   Objects* self = new (block) Objects();
   self->instance = instance;
   self->released = static_cast<ReleasedList*>(data);
-  const bool is_complete = GetReference(env, options, "released", &self->released_ref) &&
-                           GetReference(env, options, "makeBytes", &self->make_bytes) &&
-                           GetReference(env, options, "onCall", &self->on_call) &&
-                           GetReference(env, options, "onSettle", &self->on_settle) &&
-                           napi_get_named_property(env, options, "threads", &threads) == napi_ok;
-  if (is_complete) SetPoolLimit(NumberIn(env, threads));
-  error = is_complete ? OpenChannel(self) : "expected { threads, makeBytes, onCall, onSettle }";
+  SetPoolLimit(option("threads"));
+  const bool is_complete = keep("released", &self->released_ref) && keep("makeBytes", &self->make_bytes) &&
+                           keep("onCall", &self->on_call) && keep("onSettle", &self->on_settle);
+  error = is_complete ? OpenChannel(self) : "expected { makeBytes, onCall, onSettle }";
   if (error != nullptr) {
     free(block);
     return NewText(env, error);
   }
-  if (IsSet(env, options, "pythonSignals")) LetLibrariesTakeSignals();
-  self->is_worker = IsSet(env, options, "isWorker");
+  if (option("pythonSignals")) LetLibrariesTakeSignals();
+  self->is_worker = option("isWorker");
   self->thread_state = AttachThread();
   {
     LockScope scope(&all_objects_lock);

@@ -26,7 +26,7 @@ ML_DTYPES = {
     (17, 4): 'float4_e2m1fn', (0, 4): 'int4', (1, 4): 'uint4', (0, 2): 'int2', (1, 2): 'uint2', (0, 1): 'int1',
     (1, 1): 'uint1',
 }
-NUMPY_TYPES = 'i1 i2 i4 i8 u1 u2 u4 u8 f2 f4 f8 c8 c16 b1'.split()
+NUMPY_TYPES = 'i1 i2 i4 i8 u1 u2 u4 u8 f2 f4 f8 c8 c16 b1'.split()  # in the order of dtypes.h
 CUDA = 2, 13
 READ_ONLY, PADDED = 1, 4  # flags
 
@@ -174,6 +174,28 @@ def find_from_dlpack(type):
     raise TypeError(
         'Expected a class with an exchange table, or from a module that has from_dlpack; call a function of its library '
         'with the tensor instead')
+
+def load_cupy(ndarray):
+    """What native code uses of CuPy, with None for the parts that another version does not have."""
+    import importlib, numpy
+    from cupy.cuda import MemoryPointer, UnownedMemory, get_current_stream
+    def find(module, name):
+        try:
+            return getattr(importlib.import_module(module), name)
+        except Exception:
+            return None
+    # The interface without a stream, which CuPy has for compatibility on request, is not read by native code.
+    has_stream = find('cupy._util', 'CUDA_ARRAY_INTERFACE_EXPORT_VERSION') == 3
+    interface = getattr(ndarray, '__cuda_array_interface__', None) if has_stream else None
+    base = ndarray.__base__
+    init = getattr(base, '_init', None) if base.__name__ == '_ndarray_base' else None
+    # Cython's table of the C functions that a module has for other modules. The name of a capsule is the signature.
+    functions = find('cupy_backends.cuda.stream', '__pyx_capi__') or {}
+    return (
+        UnownedMemory, MemoryPointer, get_current_stream, tuple(map(numpy.dtype, NUMPY_TYPES)),
+        interface if type(interface).__name__ == 'getset_descriptor' else None,
+        init if type(init).__name__ == 'method_descriptor' else None, (), base,
+        functions.get('get_stream_ptr'), functions.get('get_current_stream_ptr'))
 
 # For each converter: the module and name of its class, and the module and type of the function.
 CONVERTERS = (

@@ -31,16 +31,14 @@ inline Body* BodyOf(Object* self) { return reinterpret_cast<Body*>(reinterpret_c
 inline bool CountBytes(const DLTensor& tensor, bool is_packed, uint64_t* nbytes) {
   int64_t bits = int64_t{tensor.dtype.bits} * tensor.dtype.lanes;
   if (!is_packed) bits = (bits + 7) / 8 * 8;
-  bool is_empty = false;
   bool fits = true;
+  *nbytes = 0;
   for (int32_t i = 0; i < tensor.ndim; ++i) {
-    is_empty = is_empty || tensor.shape[i] == 0;
+    if (tensor.shape[i] == 0) return true;
     fits = fits && !__builtin_mul_overflow(bits, tensor.shape[i], &bits);
   }
-  *nbytes = is_empty ? 0 : (static_cast<uint64_t>(bits) + 7) / 8;
-  if (!fits && !is_empty)
-    api.PyErr_SetString(api.PyExc_BufferError, "Expected less than 2^63 bits for a copy of the tensor");
-  return fits || is_empty;
+  *nbytes = (static_cast<uint64_t>(bits) + 7) / 8;
+  return fits || Raise(api.PyExc_BufferError, "Expected less than 2^63 bits for a copy of the tensor");
 }
 
 // array_views.cc: the buffer protocol. GIL held.

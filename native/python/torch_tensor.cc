@@ -42,14 +42,9 @@ std::atomic<bool> has_shim;
 
 enum : int32_t { kStridedLayout = 0, kCpu = 0, kCuda = 1 };  // c10::Layout, c10::DeviceType
 
-template <class Function>
-bool Find(void* library, const char* name, Function* out) {
-  *out = library == nullptr ? nullptr : reinterpret_cast<Function>(platform::FindSymbol(library, name));
-  return *out != nullptr;
-}
-
 // Several threads may run this at the same time. They find the same functions.
 bool FindReaders() {
+  using platform::Find;
   void* tensors = platform::FindLoadedLibrary(DLPACK_LIBRARY("torch_cpu"), platform::Symbols::kLocal);
   has_shim.store(Find(tensors, "aoti_torch_get_layout", &shim.get_layout) &&
                      Find(tensors, "aoti_torch_get_device_type", &shim.get_device_type) &&
