@@ -51,6 +51,8 @@ struct alignas(8) WireHeader {
   uint32_t known_signature;
   // numbers of the layouts that native code keeps, written by it; 0: none
   uint32_t checked_layouts[8];
+  // the last number that JavaScript gave to a layout
+  uint32_t last_layout;
   // 1: JavaScript writes a request, so numbers that it releases are not used again
   uint32_t preparing;
 };
@@ -60,8 +62,9 @@ static_assert(offsetof(WireHeader, released) == 8);
 static_assert(offsetof(WireHeader, lasting) == 12);
 static_assert(offsetof(WireHeader, known_signature) == 16);
 static_assert(offsetof(WireHeader, checked_layouts) == 20);
-static_assert(offsetof(WireHeader, preparing) == 52);
-static_assert(sizeof(WireHeader) == 56);
+static_assert(offsetof(WireHeader, last_layout) == 52);
+static_assert(offsetof(WireHeader, preparing) == 56);
+static_assert(sizeof(WireHeader) == 64);
 
 // A tensor. The lengths of its axes follow as doubles, then as many strides in elements.
 struct alignas(8) WireTensor {

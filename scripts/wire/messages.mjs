@@ -52,6 +52,7 @@ const core = [
       ['lasting', 'u32', 'the storage that outlived its tick, read first in outlive'],
       ['knownSignature', 'u32', 'the signature whose layout JavaScript knows, written by JavaScript; 0: none'],
       ['checkedLayouts', 'u32', 'numbers of the layouts that native code keeps, written by it; 0: none', keptLayouts],
+      ['lastLayout', 'u32', 'the last number that JavaScript gave to a layout'],
       ['preparing', 'u32', '1: JavaScript writes a request, so numbers that it releases are not used again'],
     ],
   },

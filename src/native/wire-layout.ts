@@ -42,7 +42,8 @@ export const enum WireHeader {
   LASTING = 3, // u32: the storage that outlived its tick, read first in outlive
   KNOWN_SIGNATURE = 4, // u32: the signature whose layout JavaScript knows, written by JavaScript; 0: none
   CHECKED_LAYOUTS = 5, // u32[8]: numbers of the layouts that native code keeps, written by it; 0: none
-  PREPARING = 13, // u32: 1: JavaScript writes a request, so numbers that it releases are not used again
+  LAST_LAYOUT = 13, // u32: the last number that JavaScript gave to a layout
+  PREPARING = 14, // u32: 1: JavaScript writes a request, so numbers that it releases are not used again
   WORDS = 8,
 }
 

@@ -55,17 +55,22 @@ export function sendTensor(at: number, descriptor: Descriptor, handle: number, t
   }
 }
 
-let lastNumber = 0;
+/** Numbers stay small integers on every engine. */
+const MAX_NUMBER = 2 ** 30 - 1;
 
 /**
- * Gives a layout its next number. Numbers stay small integers, and numbers of place 0 are not used. The layout that native
- * code keeps in the same place counts as dropped at once, because a later tensor of the same request must not refer to it.
+ * Gives a layout its next number. Numbers of place 0 are not used. The layout that native code keeps in the same place
+ * counts as dropped at once, because a later tensor of the same request must not refer to it. No number is given twice,
+ * because tensors keep their numbers: after the last number, further layouts get 0 and are sent in full each time.
  */
 function numberLayout(layout: SentLayout): number {
-  lastNumber = (lastNumber & 0x3fffffff) + ((lastNumber & Wire.LAYOUT_MASK) === Wire.LAYOUT_MASK ? 2 : 1);
-  layout.number = lastNumber;
-  u32[WireHeader.CHECKED_LAYOUTS + (lastNumber & Wire.LAYOUT_MASK)] = 0;
-  return lastNumber;
+  const last = u32[WireHeader.LAST_LAYOUT] as number;
+  if (last === MAX_NUMBER) return 0;
+  const number = last + ((last & Wire.LAYOUT_MASK) === Wire.LAYOUT_MASK ? 2 : 1);
+  u32[WireHeader.LAST_LAYOUT] = number;
+  layout.number = number;
+  u32[WireHeader.CHECKED_LAYOUTS + (number & Wire.LAYOUT_MASK)] = 0;
+  return number;
 }
 
 /**

@@ -3,6 +3,7 @@
 import { createRequire } from 'node:module';
 import { nativeStatus } from 'dlpack';
 import { equal } from '../assert.js';
+import { runChild } from '../child.js';
 import { test } from '../harness.js';
 
 const WORDS = 131072;
@@ -50,4 +51,9 @@ test('the number of a kept layout gives no access outside of the wire or the sto
   equal(exported(last, 2, 0, null), NDIM, 'no room behind the last slot');
   equal(exported(last, 2, 99, null), NDIM);
   equal(exported(last - 128, 2, 0, null), OK);
+});
+
+test('no number of a layout is used twice', () => {
+  const { code, signal, output } = runChild(import.meta.url, './children/last-layout.js');
+  equal([code, signal, output], [0, null, 'true true 0\n']);
 });
