@@ -25,20 +25,12 @@ const { u32 } = wire;
 // An import from another chunk of dist costs a load and a check at each use.
 const View = TensorView;
 
-/** The pin of a function. Native code clears the handle of the cell when it takes the pin over. */
-interface Pinned {
-  readonly word: number;
-  readonly number: number;
-  readonly pin: number;
-}
-
 /** The data of a request besides its cells. Most requests have none. */
 export class Extras {
   /** Strings, digits and bytes that do not fit into cells, in the order of the cells. */
   readonly spill: (string | Uint8Array)[] = [];
-  pinned: Pinned[] | null = null;
   /** Objects that were made for the request and are released when it ends. */
-  temporaries: { release(): void }[] | null = null;
+  readonly temporaries: { release(): void }[] = [];
   /** References in the cells of an asynchronous call, pinned until the call has settled. Null for other requests. */
   references: Reference[] | null = null;
 }
@@ -64,14 +56,7 @@ export function endRequest(outer: Extras | null): void {
   const ended = extras;
   extras = outer;
   if (ended === null) return;
-  ended.pinned?.forEach(({ word, number, pin }) => {
-    // Native code does not take the pin if Python already has an object for the function, or if the request failed
-    // earlier.
-    if (u32[word * 2 + Cell.HANDLE] !== 0) unpinValue(number, pin);
-  });
-  ended.temporaries?.forEach((temporary) => {
-    temporary.release();
-  });
+  for (const temporary of ended.temporaries) temporary.release();
   ended.references?.forEach(unpinReference);
 }
 
@@ -83,13 +68,9 @@ function more(): Extras {
 /** Throws if one request cannot have so many words. */
 export function checkRoom(words: number): number {
   if (words <= Wire.WORDS / 2) return words;
-  const most = Math.floor(Wire.WORDS / 2 / Cell.WORDS);
-  throw new ArgumentValueError(
-    'arguments',
-    `at most ${most} values at once`,
-    Math.floor(words / Cell.WORDS),
-    'pass many numbers as a Tensor',
-  );
+  const expected = `at most ${Math.floor(Wire.WORDS / 2 / Cell.WORDS)} values at once`;
+  const count = Math.floor(words / Cell.WORDS);
+  throw new ArgumentValueError('arguments', expected, count, 'pass many numbers as a Tensor');
 }
 
 export function writeSpilled(word: number, kind: number, value: string | Uint8Array): void {
@@ -102,10 +83,10 @@ function writeFunction(word: number, value: JavaScriptFunction | Thrown): void {
   const name = nameOf(value); // first, because it may run user code
   const number = numberOf(value);
   const pin = pinValue(number);
-  const { pinned } = more();
-  if (pinned === null) more().pinned = [{ word, number, pin }];
-  else pinned.push({ word, number, pin });
-  writeSpilled(word, ValueKind.function, name);
+  // Native code clears the handle of the cell when it takes the pin over. It does not if Python already has an object
+  // for the function, or if the request failed earlier.
+  keep({ release: () => void (u32[word * 2 + Cell.HANDLE] === 0 || unpinValue(number, pin)) });
+  more().spill.push(name);
   writeCell(word, ValueKind.function, number, pin);
 }
 
@@ -170,12 +151,8 @@ function readContainer(value: object): { kind: number; values: readonly unknown[
 /** Writes an array, a Set, a Map or a plain object, with new cells at the top of the wire. */
 function writeContainer(word: number, value: object, depth: number): void {
   if (depth === MAX_DEPTH) {
-    throw new ArgumentValueError(
-      'argument',
-      `containers nested at most ${MAX_DEPTH} deep`,
-      value,
-      'does one contain itself?',
-    );
+    const expected = `containers nested at most ${MAX_DEPTH} deep`;
+    throw new ArgumentValueError('argument', expected, value, 'does one contain itself?');
   }
   const container = readContainer(value);
   if (container === null) {
@@ -216,9 +193,7 @@ function writeAdapted(word: number, value: object): boolean {
   return true;
 }
 
-/** Releases a storage when the operation ends. */
-function keep(storage: { release(): void }): void {
-  const { temporaries } = more();
-  if (temporaries === null) more().temporaries = [storage];
-  else temporaries.push(storage);
+/** Releases an object when the request ends. */
+function keep(temporary: { release(): void }): void {
+  more().temporaries.push(temporary);
 }

@@ -33,11 +33,8 @@ let lastNumber = 0;
 type AnyFunction = (...args: any[]) => any;
 
 /** The arguments of a function, optionally followed by keyword arguments and a signal. */
-type AsyncArguments<F extends AnyFunction> =
-  | Parameters<F>
-  | [...Parameters<F>, Keywords]
-  | [...Parameters<F>, AbortSignal]
-  | [...Parameters<F>, Keywords, AbortSignal];
+type AsyncArguments<F extends AnyFunction> = [...Parameters<F>, ...AsyncExtras];
+type AsyncExtras = [] | [Keywords] | [AbortSignal] | [Keywords, AbortSignal];
 
 /**
  * Calls a Python function on a thread of the pool: `await callAsync(torch.matmul, a, b)`. Keyword arguments and an
@@ -53,7 +50,9 @@ export async function callAsync<F extends AnyFunction>(
   const signal = rest.at(-1) instanceof AbortSignal ? (rest.pop() as AbortSignal) : null;
   const keywords = rest.at(-1) instanceof Keywords ? (rest.pop() as Keywords) : null;
   signal?.throwIfAborted();
-  const number = start(reference, rest, keywords);
+  const number = newNumber();
+  const scope = new AsyncResource('dlpack.callAsync');
+  running.set(number, { references: startCall(reference, rest, keywords, number), scope });
   return promiseFor<Awaited<ReturnType<F>>>(number, signal, () => {});
 }
 
@@ -83,14 +82,6 @@ export function stopWaiting(number: number): void {
   binding().abandon(number);
 }
 
-/** Hands the function and its arguments to native code. Returns the number of the promise. */
-function start(fn: Reference, args: readonly PyArgument[], keywords: Keywords | null): number {
-  const number = newNumber();
-  const scope = new AsyncResource('dlpack.callAsync');
-  running.set(number, { references: startCall(fn, args, keywords, number), scope });
-  return number;
-}
-
 /** Runs a JavaScript function that Python called from an asynchronous call, in the context of that call. */
 export function runInside<T>(number: number, action: () => T): T {
   const call = running.get(number);
@@ -114,16 +105,12 @@ export function onSettle(
   running.delete(number);
   waiting.delete(number);
   promise?.forget();
-  if (type === undefined) {
-    try {
-      const result = toValue(kind, value);
-      promise?.resolve(result);
-    } catch (error) {
-      promise?.reject(error);
-    }
-  } else {
+  try {
     const exception = kind === ValueKind.handle ? (value as number) : 0;
-    const error = makeError(type, message ?? '', traceback ?? '', exception);
+    if (type !== undefined) throw makeError(type, message ?? '', traceback ?? '', exception);
+    const result = toValue(kind, value);
+    promise?.resolve(result);
+  } catch (error) {
     promise?.reject(error);
   }
 }

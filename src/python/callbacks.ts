@@ -32,7 +32,7 @@ export function onCall(number: number, request: number, call: number, pairs: num
   try {
     const args = readArguments(pairs, values);
     const value = runInside(call, () => functionOf(number)(...args));
-    if (!isPromise(value)) return give(request, value);
+    if (!isPromise(value)) return finish(request, hold(value), false);
     if (request === 0) {
       throw new ArgumentTypeError(
         'the result of a JavaScript function that Python called on its thread',
@@ -40,10 +40,9 @@ export function onCall(number: number, request: number, call: number, pairs: num
         value,
       );
     }
-    value.then(
-      (result) => give(request, result),
-      (error) => refuse(request, error),
-    );
+    Promise.resolve(value)
+      .then((result) => finish(request, hold(result), false))
+      .catch((error) => refuse(request, error));
     // Let another call run while this one waits, because the promise may depend on it.
     if (!binding().postpone(request)) {
       throw new BufferError('Too many Python calls wait for JavaScript promises');
@@ -67,16 +66,6 @@ function readArguments(pairs: number, values: readonly unknown[]): unknown[] {
 
 function isPromise(value: unknown): value is PromiseLike<unknown> {
   return typeof value === 'object' && value !== null && typeof (value as { then?: unknown }).then === 'function';
-}
-
-function give(request: number, value: unknown): number {
-  let handle: number;
-  try {
-    handle = hold(value);
-  } catch (error) {
-    return refuse(request, error);
-  }
-  return finish(request, handle, false);
 }
 
 function refuse(request: number, error: unknown): number {

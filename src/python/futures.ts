@@ -147,18 +147,15 @@ let loaded: Helpers | null = null;
 
 /** The Python module, which other Python code can import once this was called, and its functions. */
 export function loadFutures(): Helpers {
-  loaded ??= load();
-  return loaded;
-}
-
-function load(): Helpers {
+  if (loaded !== null) return loaded;
   const modules = importModule('sys').modules;
   const { exec } = importModule('builtins');
   const made = importModule('types').ModuleType(MODULE);
   exec(SOURCE, made.__dict__);
   const { watch, discard, iterate, step, close } = modules.setdefault(MODULE, made) as Helpers;
   // Looked up once, because each lookup takes the GIL and leaves an object to the garbage collector.
-  return { watch, discard, iterate, step, close };
+  loaded = { watch, discard, iterate, step, close };
+  return loaded;
 }
 
 export interface AsyncOptions {

@@ -117,23 +117,11 @@ export function python(options: PythonOptions = {}): Python {
   }
   const isWorker = !isMainThread();
   const pythonSignals = signals === 'python';
-  const problem = startPython(addon, {
-    library,
-    program,
-    released,
-    isWorker,
-    pythonSignals,
-    threads,
-    makeBytes,
-    onCall,
-    onSettle,
-  });
+  const settings = { library, program, released, isWorker, pythonSignals, threads, makeBytes, onCall, onSettle };
+  const problem = startPython(addon, settings);
   if (problem !== null) {
-    throw new LoadError(
-      'Python',
-      [`${library}: ${problem}`],
-      ['use a CPython 3.9 or newer with a shared library: python({ executable: "/path/to/python3" })'],
-    );
+    const advice = 'use a CPython 3.9 or newer with a shared library: python({ executable: "/path/to/python3" })';
+    throw new LoadError('Python', [`${library}: ${problem}`], [advice]);
   }
   if (isMainThread()) process.on('exit', (status) => binding().leave(status, exitTimeout));
   setForeignObjects({ take: takeObject, takeArray, readArray });
@@ -160,27 +148,24 @@ export function python(options: PythonOptions = {}): Python {
 
 /** Throws for an option that differs both from the first call's options and from the Python that it found. */
 function checkSame(options: PythonOptions, first: PythonOptions, found: FoundPython): void {
-  const paths = { executable: found.program, venv: found.venv, library: found.library };
-  for (const name of ['executable', 'venv', 'library'] as const) {
+  const paths: { [name: string]: string | null } = {
+    executable: found.program,
+    venv: found.venv,
+    library: found.library,
+  };
+  for (const name of Object.keys(optionNames) as (keyof PythonOptions)[]) {
     const wanted = options[name];
     if (wanted === undefined || wanted === first[name]) continue;
-    const used = first[name] ?? paths[name];
-    if (used === null || resolve(wanted) !== resolve(used)) throw conflict(name, used, wanted);
+    const used = first[name] ?? paths[name] ?? null;
+    if (name in paths && used !== null && resolve(String(wanted)) === resolve(String(used))) continue;
+    const expected = `${used === null ? 'no value' : JSON.stringify(used)}, as in the first call`;
+    throw new ArgumentValueError(
+      name,
+      expected,
+      wanted,
+      'a process has one Python: name it in the first call of python()',
+    );
   }
-  for (const name of ['threads', 'signals', 'exitTimeout'] as const) {
-    const wanted = options[name];
-    if (wanted !== undefined && wanted !== first[name]) throw conflict(name, first[name] ?? null, wanted);
-  }
-}
-
-function conflict(name: string, used: string | number | null, wanted: string | number): ArgumentValueError {
-  const expected = used === null ? 'no value, as in the first call' : `${JSON.stringify(used)}, as in the first call`;
-  return new ArgumentValueError(
-    name,
-    expected,
-    wanted,
-    'a process has one Python: name it in the first call of python()',
-  );
 }
 
 /** JavaScript makes large arrays, because a failed allocation in native code could end the process. */
@@ -210,14 +195,8 @@ function importOrExplain(name: string): PyObject {
     const { executable } = importModule('sys') as { executable: string };
     // Name the package to install, also for a submodule or for a dependency that is missing.
     const missing = /'([^'.]+)[^']*'/.exec(error.message)?.[1] ?? name;
-    throw new LoadError(
-      `the Python module ${name}`,
-      [error.message],
-      [`install it: ${executable} -m pip install ${missing}`],
-      {
-        cause: error,
-      },
-    );
+    const advice = `install it: ${executable} -m pip install ${missing}`;
+    throw new LoadError(`the Python module ${name}`, [error.message], [advice], { cause: error });
   }
 }
 

@@ -45,12 +45,8 @@ function isIndex(name: string): boolean {
 }
 
 function indexError(name: string): ArgumentTypeError {
-  return new ArgumentTypeError(
-    'a property',
-    'the name of an attribute',
-    name,
-    `Python's x[${name}] is py.getItem(x, ${name})`,
-  );
+  const advice = `Python's x[${name}] is py.getItem(x, ${name})`;
+  return new ArgumentTypeError('a property', 'the name of an attribute', name, advice);
 }
 
 /** The error of a call whose last argument may have been meant as keyword arguments. */
@@ -65,12 +61,8 @@ function hintKeywords(error: unknown, args: readonly unknown[]): unknown {
 
 /** Called by `JSON.stringify`. */
 function refuseJson(): never {
-  throw new ArgumentTypeError(
-    'JSON',
-    'JavaScript values',
-    'a Python object',
-    'convert it first: fromDLPack(x).toArray(), or json.dumps of Python',
-  );
+  const advice = 'convert it first: fromDLPack(x).toArray(), or json.dumps of Python';
+  throw new ArgumentTypeError('JSON', 'JavaScript values', 'a Python object', advice);
 }
 
 /** Methods that get the proxy itself, because their results outlive the call. futures.ts adds asynchronous iteration. */
