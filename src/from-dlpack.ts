@@ -34,7 +34,7 @@ import {
 import { getBackend } from './storage/backend.js';
 import { Descriptor, Flag, KNOWN_FLAGS } from './storage/descriptor.js';
 import { consumerStream, getDeviceBackend, hasDeviceBackend } from './storage/device-backend.js';
-import { foreignObjects, type ImportRequest } from './storage/foreign.js';
+import { type ImportRequest, registry } from './storage/foreign.js';
 import {
   BufferStorage,
   bufferLength,
@@ -122,12 +122,13 @@ const ownExport = Tensor.prototype[DLPACK];
 
 /** The tensor of a Python object, or null for any other function. Misaligned memory is copied if allowed. */
 function takeForeign(source: object, request: ImportRequest | null): Descriptor | null {
-  if (foreignObjects === null) return null;
+  const { objects } = registry;
+  if (objects === null) return null;
   try {
-    return foreignObjects.take(source, request);
+    return objects.take(source, request);
   } catch (error) {
     if (!(error instanceof MisalignedError) || (request !== null && request.copy !== null)) throw error;
-    return foreignObjects.take(source, { device: null, stream: null, ...request, copy: true });
+    return objects.take(source, { device: null, stream: null, ...request, copy: true });
   }
 }
 

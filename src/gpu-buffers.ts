@@ -76,14 +76,10 @@ export interface GpuBuffers {
   withoutUpload<R>(gpuDevice: object, values: ArrayBufferView, make: () => R): R;
 }
 
-let registered: GpuBuffers | null = null;
-
-/** `dlpack/webgpu` calls this. */
-export function setGpuBuffers(buffers: GpuBuffers): void {
-  registered = buffers;
-}
+/** `dlpack/webgpu` sets `buffers`. */
+export const registry: { buffers: GpuBuffers | null } = { buffers: null };
 
 export function gpuBuffers(): GpuBuffers {
-  if (registered) return registered;
+  if (registry.buffers) return registry.buffers;
   throw new BufferError('GPU tensors need dlpack/webgpu; import "dlpack/webgpu"');
 }

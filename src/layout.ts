@@ -135,14 +135,11 @@ export function spanOf(shape: readonly number[], strides: readonly number[]): { 
   return { low, high };
 }
 
-/** The distance in elements from the first element to `index`. Negative indices count from the end. */
+/**
+ * The distance in elements from the first element to `index`, which has an entry for each axis. Negative indices count
+ * from the end.
+ */
 export function offsetOf(shape: readonly number[], strides: readonly number[], index: readonly number[]): number {
-  if (index.length !== shape.length) {
-    throw new IndexError(
-      `Expected ${shape.length} indices for shape [${shape.join(', ')}] but received ${index.length}`,
-      index,
-    );
-  }
   let offset = 0;
   for (let i = 0; i < shape.length; i++) {
     offset += checkIndex(index[i] as number, shape[i] as number, i) * (strides[i] as number);

@@ -6,7 +6,7 @@
  */
 
 import { cpu, type Device, type DeviceArgument, type DLDevice, parseDevice } from './device.js';
-import { type DType, type DTypeInfo, dtypeOfArray, type NaturalDType, parseDType, type TypedArray } from './dtype.js';
+import { type DType, dtypeOfArray, type NaturalDType, parseDType, type TypedArray } from './dtype.js';
 import { ArgumentTypeError } from './errors.js';
 import { checkShape, checkStrides, inferShape, rowMajorStrides } from './layout.js';
 import { checkOptions, type OptionNames } from './options.js';
@@ -17,7 +17,7 @@ import { allocateLike, allocateShareable } from './storage/allocate.js';
 import { bytesOf, describeArray, type FromOptions, moveBuffer, type WrapOptions } from './storage/arrays.js';
 import { getBackend } from './storage/backend.js';
 import { type Descriptor, Flag } from './storage/descriptor.js';
-import { allocateWith, getEnvAllocator, type NDAllocator } from './storage/nd-alloc.js';
+import { allocateWith, environment, type NDAllocator } from './storage/nd-alloc.js';
 import { disposeSymbol, HeapStorage, releaseAfter, releaseOnError } from './storage/storage.js';
 import { convertElementsAsync } from './values/convert.js';
 import { convertedCopy, copyTo } from './values/copy.js';
@@ -127,8 +127,7 @@ export class Tensor<D extends DType = DType> extends TensorView<D> {
     const type = options?.dtype;
     const wanted = options?.shape;
     if (source instanceof TensorView) {
-      const from = descriptorOf(source);
-      return shaped(convertedCopy(from, type === undefined ? from.dtype : parseDType(type)), wanted);
+      return shaped(convertedCopy(descriptorOf(source), type === undefined ? type : parseDType(type)), wanted);
     }
     // Most sources are arrays, for which the test for a typed array takes longer than this one.
     const natural = Array.isArray(source) ? undefined : dtypeOfArray(source);
@@ -226,9 +225,9 @@ export class Tensor<D extends DType = DType> extends TensorView<D> {
 
   /** A tensor in uninitialised memory from the allocator that kernels use: see `setAllocator` of dlpack/tvm-ffi. */
   static fromEnvAlloc<D extends DType>(shape: readonly number[], dtype: D, device: Device = 'cpu'): Tensor<D> {
-    const environment = getEnvAllocator();
-    if (environment === null) return Tensor.empty(shape, dtype, { device });
-    return new Tensor<D>(environment(checkShape(shape), parseDType(dtype), parseDevice(device)));
+    const { allocator } = environment;
+    if (allocator === null) return Tensor.empty(shape, dtype, { device });
+    return new Tensor<D>(allocator(checkShape(shape), parseDType(dtype), parseDevice(device)));
   }
 
   /** The values converted to another dtype, in new memory, by the rules of docs/concepts/values.md. */
@@ -243,14 +242,12 @@ export class Tensor<D extends DType = DType> extends TensorView<D> {
 
   /** A row-major copy of the elements in new memory. */
   copy(): Tensor<D> {
-    const descriptor = descriptorOf(this);
-    return new Tensor<D>(convertedCopy(descriptor, descriptor.dtype));
+    return new Tensor<D>(convertedCopy(descriptorOf(this)));
   }
 
   /** As `copy`, without blocking the event loop. */
   async copyAsync(): Promise<Tensor<D>> {
-    const descriptor = descriptorOf(this);
-    return convertedAsync(descriptor, descriptor.dtype) as Promise<Tensor<D>>;
+    return convertedAsync(descriptorOf(this)) as Promise<Tensor<D>>;
   }
 
   /** A second owner of this memory if it is row-major, a row-major copy otherwise. */
@@ -295,11 +292,11 @@ export class Tensor<D extends DType = DType> extends TensorView<D> {
   override reshape(shape: readonly number[], options?: { copy?: false }): this {
     if (options !== undefined) checkOptions(options, { copy: true }, '{ copy: false }');
     const descriptor = descriptorOf(this);
-    const { layout, dtype } = descriptor;
+    const { layout } = descriptor;
     const reshaped = reshapeLayout(layout, shape);
     if (reshaped !== null) return derive(this, reshaped) as this;
     if (options?.copy === false) throw needsCopy(layout, shape);
-    return shaped(convertedCopy(descriptor, dtype), shape) as this;
+    return shaped(convertedCopy(descriptor), shape) as this;
   }
 
   /** Releases this owner's reference. The last release frees the memory and detaches `.data`. */
@@ -323,7 +320,7 @@ export class Tensor<D extends DType = DType> extends TensorView<D> {
 }
 
 /** Holds a reference to the source until the copy is made, so that the caller may dispose it meanwhile. */
-async function convertedAsync(source: Descriptor, dtype: DTypeInfo, device = source.device): Promise<Tensor> {
+async function convertedAsync(source: Descriptor, dtype = source.dtype, device = source.device): Promise<Tensor> {
   source.storage.refs++;
   try {
     const copy = allocateLike(source.shape, dtype, source.flags & Flag.subBytePadded, device);

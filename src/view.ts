@@ -223,6 +223,7 @@ export class TensorView<D extends DType = DType> {
   /** Reads one element. Negative indices count from the end. */
   get(...index: number[]): Scalar<D> {
     const descriptor = descriptorOf(this);
+    if (index.length !== descriptor.shape.length) throw wrongCount(descriptor, index, false);
     const offset = offsetOf(descriptor.shape, descriptor.strides, index);
     const bit = descriptor.bitOffset + offset * descriptor.strideBits;
     const part = descriptor.storage.peek?.(descriptor, bit);
@@ -232,10 +233,8 @@ export class TensorView<D extends DType = DType> {
   /** Writes one element: `set(i, j, value)`. Throws for a value of the wrong type or out of the dtype's range. */
   set(...indexAndValue: [...index: number[], value: Scalar<D>]): void {
     const descriptor = writable(this, 'set()');
-    if (indexAndValue.length !== descriptor.shape.length + 1) throw wrongCount(descriptor, indexAndValue);
-    const index: number[] = [];
-    for (let i = 0; i + 1 < indexAndValue.length; i++) index[i] = indexAndValue[i] as number;
-    const offset = offsetOf(descriptor.shape, descriptor.strides, index);
+    if (indexAndValue.length !== descriptor.shape.length + 1) throw wrongCount(descriptor, indexAndValue, true);
+    const offset = offsetOf(descriptor.shape, descriptor.strides, indexAndValue as number[]);
     const bit = descriptor.bitOffset + offset * descriptor.strideBits;
     elementCodec(descriptor.dtype).write(descriptor.view(), bit, indexAndValue[indexAndValue.length - 1]);
     descriptor.storage.commit();
@@ -381,9 +380,10 @@ function writable(view: TensorView, action: string): Descriptor {
   throw new ReadOnlyError(`Expected a writable tensor for ${action} but this one is read-only`);
 }
 
-function wrongCount({ shape }: Descriptor, given: readonly unknown[]): IndexError {
+function wrongCount({ shape }: Descriptor, given: readonly unknown[], hasValue: boolean): IndexError {
+  const [value, noun] = hasValue ? [' and then a value', ' arguments'] : ['', ''];
   return new IndexError(
-    `Expected ${shape.length} indices and then a value for shape [${shape.join(', ')}] but received ${given.length} arguments`,
+    `Expected ${shape.length} indices${value} for shape [${shape.join(', ')}] but received ${given.length}${noun}`,
     given,
   );
 }

@@ -92,21 +92,17 @@ function decodeAt(struct: Struct, view: DataView, at: number, model: DataModel):
   return value;
 }
 
+/** The integers that are numbers: the smallest and the largest, and the methods that read and write them. */
+const integers = {
+  u8: [0, 0xff, 'getUint8', 'setUint8'],
+  u16: [0, 0xffff, 'getUint16', 'setUint16'],
+  u32: [0, 0xffffffff, 'getUint32', 'setUint32'],
+  i32: [-0x80000000, 0x7fffffff, 'getInt32', 'setInt32'],
+} as const;
+
 function readScalar(field: Scalar, view: DataView, at: number, model: DataModel): number | bigint {
-  switch (field) {
-    case 'u8':
-      return view.getUint8(at);
-    case 'u16':
-      return view.getUint16(at, true);
-    case 'u32':
-      return view.getUint32(at, true);
-    case 'i32':
-      return view.getInt32(at, true);
-    case 'u64':
-      return view.getBigUint64(at, true);
-    case 'ptr':
-      return model.pointerSize === 8 ? view.getBigUint64(at, true) : BigInt(view.getUint32(at, true));
-  }
+  if (field === 'u64' || (field === 'ptr' && model.pointerSize === 8)) return view.getBigUint64(at, true);
+  return field === 'ptr' ? BigInt(view.getUint32(at, true)) : view[integers[field][2]](at, true);
 }
 
 function encodeAt(struct: Struct, value: unknown, view: DataView, at: number, model: DataModel): void {
@@ -120,13 +116,6 @@ function encodeAt(struct: Struct, value: unknown, view: DataView, at: number, mo
   }
 }
 
-const integerRange: Record<'u8' | 'u16' | 'u32' | 'i32', readonly [number, number]> = {
-  u8: [0, 0xff],
-  u16: [0, 0xffff],
-  u32: [0, 0xffffffff],
-  i32: [-0x80000000, 0x7fffffff],
-};
-
 function writeScalar(field: Scalar, name: string, value: unknown, view: DataView, at: number, model: DataModel): void {
   if (field === 'u64' || field === 'ptr') {
     if (typeof value !== 'bigint') throw new ArgumentTypeError(name, 'a bigint', value);
@@ -139,11 +128,9 @@ function writeScalar(field: Scalar, name: string, value: unknown, view: DataView
     return;
   }
   if (typeof value !== 'number') throw new ArgumentTypeError(name, 'a number', value);
-  const [low, high] = integerRange[field];
+  const [low, high, , write] = integers[field];
   if (!Number.isInteger(value) || value < low || value > high) {
     throw new ArgumentValueError(name, `an integer from ${low} to ${high}`, value);
   }
-  if (field === 'u8') view.setUint8(at, value);
-  else if (field === 'u16') view.setUint16(at, value, true);
-  else view.setInt32(at, value, true);
+  view[write](at, value, true);
 }

@@ -15,7 +15,8 @@ export interface StructLayout<F extends Fields = Fields> {
 }
 
 const scalarSize: Record<Exclude<Scalar, 'ptr'>, number> = { u8: 1, u16: 2, u32: 4, i32: 4, u64: 8 };
-const cache = new WeakMap<Struct, Map<DataModel, StructLayout>>();
+/** The layouts by the size of a pointer, in which alone the models differ. */
+const caches = { 4: new WeakMap<Struct, StructLayout>(), 8: new WeakMap<Struct, StructLayout>() };
 
 /** The offset of each field of a struct. */
 export function layoutOf<F extends Fields>(struct: Struct<F>, model: DataModel): StructLayout<F> {
@@ -25,15 +26,10 @@ export function layoutOf<F extends Fields>(struct: Struct<F>, model: DataModel):
   if (typeof struct?.fields !== 'object' || struct.fields === null) {
     throw new ArgumentTypeError('struct', 'a table of this module, such as DLTensor', struct);
   }
-  let layouts = cache.get(struct);
-  if (layouts === undefined) {
-    layouts = new Map();
-    cache.set(struct, layouts);
-  }
-  let layout = layouts.get(model);
+  let layout = caches[model.pointerSize].get(struct);
   if (layout === undefined) {
     layout = derive(struct, model);
-    layouts.set(model, layout);
+    caches[model.pointerSize].set(struct, layout);
   }
   return layout as StructLayout<F>;
 }

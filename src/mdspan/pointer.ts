@@ -10,7 +10,7 @@ import { dtypeOfArray, type NaturalDType, type TypedArray } from '../dtype.js';
 import { ArgumentTypeError, ArgumentValueError, BufferError, describe, LayoutError, ReadOnlyError } from '../errors.js';
 import { checkOptions, type OptionNames } from '../options.js';
 import { checkAttached } from '../storage/arrays.js';
-import { BufferStorage } from '../storage/storage.js';
+import { BufferStorage, bufferLength } from '../storage/storage.js';
 import type { WrappableArray } from '../tensor.js';
 import { descriptorOf, TensorView } from '../view.js';
 import { type ElementInfo, type ElementType, type ElementValueOf, parseElementType } from './element-type.js';
@@ -203,9 +203,7 @@ function pointerToArray(source: WrappableArray | ArrayBufferLike, options: Point
 
 /** The bytes of a buffer; null for another value. */
 function bytesOf(buffer: ArrayBufferLike): TypedArray | null {
-  const isBuffer =
-    buffer instanceof ArrayBuffer || (typeof SharedArrayBuffer !== 'undefined' && buffer instanceof SharedArrayBuffer);
-  if (!isBuffer) return null;
+  if (bufferLength(buffer) === null) return null;
   checkAttached(buffer);
   return new Uint8Array(buffer);
 }

@@ -6,9 +6,10 @@
 
 import { cpu, type DeviceInfo, DeviceType, type DLDevice, deviceFromType } from '../device.js';
 import { ArgumentTypeError, BufferError, LayoutError } from '../errors.js';
-import { DLPACK, type DLPackRequest, type ManagedTensor } from '../protocol/managed.js';
+import type { DLPackRequest, ManagedTensor } from '../protocol/managed.js';
+import { produce } from '../protocol/produce.js';
 import { Descriptor, Flag } from '../storage/descriptor.js';
-import { shareDescriptor } from '../tensor.js';
+import { releaseAfter } from '../storage/storage.js';
 import { deviceOrdinal } from './driver.js';
 import type { BigShape, Extents } from './extents.js';
 import { type Integer, numbersOf } from './integers.js';
@@ -51,11 +52,8 @@ export function describeSpan(span: Exportable): StridedSpan {
     );
   }
   if (size === 0) return { pointer: origin, shape: lengths, strides, size };
-  const first = offsetAt(
-    mapping,
-    lengths.map(() => 0),
-  );
-  const pointer = origin.plus(first);
+  const zeros = lengths.map(() => 0);
+  const pointer = origin.plus(offsetAt(mapping, zeros));
   checkReach(pointer, mapping.extents, strides);
   return { pointer, shape: lengths, strides, size };
 }
@@ -110,19 +108,10 @@ export function produceSpan(span: Exportable, request: DLPackRequest): ManagedTe
     );
   }
   const flags = (element.isPadded ? Flag.subBytePadded : 0) | (pointer.readonly ? Flag.readonly : 0);
-  const descriptor = new Descriptor(
-    memory.storage(),
-    element.dtype,
-    deviceOf(span),
-    lengths,
-    steps,
-    pointer.byteOffset * 8,
-    flags,
-  ).checkBounds();
-  const owner = shareDescriptor(descriptor);
-  try {
-    return owner[DLPACK](request);
-  } finally {
-    owner.dispose();
-  }
+  const bitOffset = pointer.byteOffset * 8;
+  const storage = memory.storage();
+  const descriptor = new Descriptor(storage, element.dtype, deviceOf(span), lengths, steps, bitOffset, flags);
+  descriptor.checkBounds();
+  storage.refs++; // code of the request may dispose the tensor that owns the memory
+  return releaseAfter(storage, () => produce(descriptor, request));
 }

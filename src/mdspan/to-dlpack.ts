@@ -50,39 +50,34 @@ export interface DescribableSpan {
   readonly mapping: StridedMapping<BigShape>;
 }
 
+/** The fields of a DLTensor whose shape and strides a wrapper owns. */
+interface OwnedFields extends Omit<Writable<DLTensor>, 'shape' | 'strides'> {
+  shape: BigInt64Array | null;
+  strides: BigInt64Array | null;
+}
+
+type Writable<T> = { -readonly [Field in keyof T]: T[Field] };
+
 /**
  * The DLTensor of a {@link DLPackTensor}, like `DLTensor&` in C++: its fields can be written, and show the current
  * values of the wrapper. It is a producer of the protocol while its fields match the span.
  */
-export interface OwnedDLTensor extends DLTensor {
-  data: bigint | Uint8Array | null;
-  device: DLDevice;
-  ndim: number;
-  dtype: DLDataType;
-  shape: BigInt64Array | null;
-  strides: BigInt64Array | null;
-  byteOffset: number | bigint;
+export interface OwnedDLTensor extends OwnedFields {
   [DLPACK](request?: DLPackRequest): ManagedTensor | object;
   [DLPACK_DEVICE](): DLDevice;
 }
 
 /** The same DLTensor, read-only, like `const DLTensor&`. */
-export type ConstDLTensor = { readonly [Field in keyof OwnedDLTensor]: OwnedDLTensor[Field] };
+export type ConstDLTensor = Readonly<OwnedDLTensor>;
 
 /** The fields, and the storage of two of them. */
-interface Fields {
+interface Fields extends Omit<OwnedFields, 'data'> {
   readonly span: Mdspan | null;
   readonly pointer: Pointer | null;
   /** undefined: the pointer's address, read at each use, because the owner may have released the memory since. */
-  data: bigint | Uint8Array | null | undefined;
-  device: DLDevice;
-  ndim: number;
-  dtype: DLDataType;
+  data: DLTensor['data'] | undefined;
   readonly shapeStorage: BigInt64Array;
   readonly stridesStorage: BigInt64Array;
-  shape: BigInt64Array | null;
-  strides: BigInt64Array | null;
-  byteOffset: number | bigint;
   isChanged: boolean;
 }
 

@@ -19,16 +19,13 @@ export type AdaptedSource = AdaptedSources[keyof AdaptedSources];
 
 type Adapter = (source: object, copy: boolean | null, isArgument?: boolean) => Descriptor | null;
 
-let adapter: Adapter | null = null;
-
 /** `dlpack/adapters/register` sets the function that takes the tensor of a library's object, or returns null. */
-export function setObjectAdapter(adapt: Adapter): void {
-  adapter = adapt;
-}
+export const registry: { adapt: Adapter | null } = { adapt: null };
 
 /** The tensor of a library's object, which the caller owns; null for anything else, and without registered adapters. */
 export function adaptObject(source: unknown, copy: boolean | null): Descriptor | null {
-  return adapter === null || typeof source !== 'object' || source === null ? null : adapter(source, copy);
+  const { adapt } = registry;
+  return adapt === null || typeof source !== 'object' || source === null ? null : adapt(source, copy);
 }
 
 /**
@@ -36,5 +33,5 @@ export function adaptObject(source: unknown, copy: boolean | null): Descriptor |
  * is a tensor only if it has exactly the properties of a library's plain objects.
  */
 export function adaptArgument(value: object): Descriptor | null {
-  return adapter === null ? null : adapter(value, null, true);
+  return registry.adapt?.(value, null, true) ?? null;
 }

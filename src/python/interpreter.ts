@@ -10,7 +10,7 @@ import { node } from '../native/node-modules.js';
 import { beforeStats } from '../native/stats.js';
 import { isMainThread } from '../native/threads.js';
 import { checkOptions, type OptionNames } from '../options.js';
-import { setForeignObjects } from '../storage/foreign.js';
+import { registry } from '../storage/foreign.js';
 import type { Tensor } from '../tensor.js';
 import { readArray, takeArray } from './array-interface.js';
 import { callAsync, onSettle } from './async.js';
@@ -124,7 +124,7 @@ export function python(options: PythonOptions = {}): Python {
     throw new LoadError('Python', [`${library}: ${problem}`], [advice]);
   }
   if (isMainThread()) process.on('exit', (status) => binding().leave(status, exitTimeout));
-  setForeignObjects({ take: takeObject, takeArray, readArray });
+  registry.objects = { take: takeObject, takeArray, readArray };
   beforeStats(settle);
   const interpreter: Python = {
     import: importOrExplain,

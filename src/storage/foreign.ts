@@ -52,9 +52,5 @@ export interface ForeignObjects {
   readArray(source: object, isInterface: boolean): ForeignArray | null;
 }
 
-/** Null until `dlpack/python` sets it. */
-export let foreignObjects: ForeignObjects | null = null;
-
-export function setForeignObjects(objects: ForeignObjects): void {
-  foreignObjects = objects;
-}
+/** `dlpack/python` sets `objects`. */
+export const registry: { objects: ForeignObjects | null } = { objects: null };

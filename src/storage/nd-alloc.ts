@@ -116,13 +116,5 @@ function storageOver(
 /** Makes a descriptor for a row-major tensor. */
 export type EnvAllocator = (shape: readonly number[], dtype: DTypeInfo, device: DeviceInfo) => Descriptor;
 
-let environment: EnvAllocator | null = null;
-
-/** Sets the allocator that kernels use, too; null for this package's own. For this package's other modules. */
-export function setEnvAllocator(allocator: EnvAllocator | null): void {
-  environment = allocator;
-}
-
-export function getEnvAllocator(): EnvAllocator | null {
-  return environment;
-}
+/** The allocator that kernels use, too, which `dlpack/tvm-ffi` sets; null for this package's own. */
+export const environment: { allocator: EnvAllocator | null } = { allocator: null };

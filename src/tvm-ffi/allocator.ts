@@ -14,7 +14,7 @@ import { wire } from '../native/wire.js';
 import { Status, WireHeader } from '../native/wire-layout.js';
 import { writeTensor } from '../native/wire-tensor.js';
 import { Descriptor } from '../storage/descriptor.js';
-import { setEnvAllocator } from '../storage/nd-alloc.js';
+import { environment } from '../storage/nd-alloc.js';
 import { BufferStorage } from '../storage/storage.js';
 import { Tensor } from '../tensor.js';
 import { descriptorOf } from '../view.js';
@@ -46,7 +46,7 @@ export function setAllocator(next: TensorAllocator | bigint | null): void {
   u64[slot + AllocatorRequest.ADDRESS] = typeof next === 'bigint' ? next : 0n;
   u32[slot * 2 + AllocatorRequest.USES_FUNCTION] = allocator === null ? 0 : 1;
   request(slot, () => ffi.setAllocator());
-  setEnvAllocator(next === null ? null : allocateLikeKernels);
+  environment.allocator = next === null ? null : allocateLikeKernels;
 }
 
 /** Allocates for JavaScript what a kernel would get. */

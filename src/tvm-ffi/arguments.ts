@@ -154,11 +154,7 @@ function writeString(at: number, value: string): void {
   }
   const room = 3 * length + 1;
   if (room > MAX_TEXT || (u32[WireHeader.TOP] as number) > TEXT_LIMIT || value.includes('\0')) {
-    const request = enter(ValueRequest.WORDS);
-    u32[request * 2 + ValueRequest.VALUE] = at;
-    u32[WireHeader.SLOT] = request;
-    ffi.makeString(value);
-    keepTemporary(at, request);
+    makeTemporary(at, () => ffi.makeString(value));
     return;
   }
   const start = enter(((room + 15) >> 4) * 2) * 8;
@@ -180,8 +176,12 @@ function writeText(value: string, start: number, room: number): number {
   return encodeAt(start, room, value);
 }
 
-/** Keeps the object that a request made for the value at a word. Its reference is released after the call. */
-function keepTemporary(at: number, request: number): void {
+/** Makes an object as the value at a word. Its reference is released after the call. */
+function makeTemporary(at: number, make: () => void): void {
+  const request = enter(ValueRequest.WORDS);
+  u32[request * 2 + ValueRequest.VALUE] = at;
+  u32[WireHeader.SLOT] = request;
+  make();
   if (i32[request * 2 + ValueRequest.STATUS] !== 0) throw takeRaised();
   if ((i32[typeAt(at)] as number) < Type.object) return;
   keepForCall(new TemporaryObject(u32[request * 2 + ValueRequest.REFERENCE] as number));
@@ -243,7 +243,7 @@ function writeObject(at: number, value: object, mayDescribe: boolean): boolean {
   if (handle !== undefined) writeAny(at, handle.type, handle.pointer);
   else if (value instanceof View) return writeTensor(at, descriptorOf(value), mayDescribe, true);
   else if (Array.isArray(value)) writeContainer(at, { type: Type.array, values: value }, writeArgument);
-  else if (value instanceof Uint8Array) writeBytes(at, value);
+  else if (value instanceof Uint8Array) makeTemporary(at, () => ffi.makeBytes(value));
   else if (value instanceof FFIObject) writeHandle(at, value);
   else if (isProducer(value)) return writeImported(at, takeTensor(value), mayDescribe);
   else if (value instanceof DataType) {
@@ -305,14 +305,6 @@ function writeImported(at: number, descriptor: Descriptor, mayDescribe: boolean)
   const isDescribed = writeTensor(at, descriptor, mayDescribe, false);
   if (isDescribed) markImported(at, index);
   return isDescribed;
-}
-
-function writeBytes(at: number, value: Uint8Array): void {
-  const request = enter(ValueRequest.WORDS);
-  u32[request * 2 + ValueRequest.VALUE] = at;
-  u32[WireHeader.SLOT] = request;
-  ffi.makeBytes(value);
-  keepTemporary(at, request);
 }
 
 function writeHandle(at: number, value: FFIObject): void {

@@ -23,17 +23,16 @@ export function library(path?: string): FFIBinding {
   if (ffi !== undefined) return ffi;
   const binding = native();
   const tried: string[] = [];
-  for (const candidate of candidates(path)) {
-    if ('missing' in candidate) {
-      tried.push(`${candidate.from}: ${candidate.missing}`);
-      continue;
+  for (const { from, files, missing } of places(path)) {
+    if (files.length === 0) tried.push(`${from}: ${missing}`);
+    for (const file of files) {
+      const made = binding.loadTvmFfi(file) ?? binding.attachTvmFfi<FFIBinding>(operations);
+      if (typeof made !== 'string') {
+        ffi = { ...made }; // a copy; native/load.ts explains why
+        return ffi;
+      }
+      tried.push(`${from}: ${file}: ${made}`);
     }
-    const made = binding.loadTvmFfi(candidate.path) ?? binding.attachTvmFfi<FFIBinding>(operations);
-    if (typeof made !== 'string') {
-      ffi = { ...made }; // a copy; native/load.ts explains why
-      return ffi;
-    }
-    tried.push(`${candidate.from}: ${candidate.path}: ${made}`);
   }
   throw new LoadError('libtvm_ffi, the library of TVM-FFI', tried, [
     'install it with "pip install apache-tvm-ffi" into .venv or into the active virtual environment',
@@ -65,25 +64,33 @@ export function loadLibrary(options: LoadOptions = {}): string {
 const fileName =
   process.platform === 'darwin' ? 'libtvm_ffi.dylib' : process.platform === 'win32' ? 'tvm_ffi.dll' : 'libtvm_ffi.so';
 
-/** A documented place: the file to try there, or the reason why there is no file. */
-type Candidate = { readonly from: string } & ({ readonly path: string } | { readonly missing: string });
+/** A documented place: the files to try there, and the reason why there is none. */
+interface Place {
+  readonly from: string;
+  readonly files: readonly string[];
+  readonly missing: string;
+}
 
 /** The places to try, in the order of the guide. A generator, because the last places start a process. */
-function* candidates(explicit?: string): Generator<Candidate> {
-  if (explicit !== undefined) {
-    yield { path: resolve(explicit), from: 'the given path' };
+function* places(given?: string): Generator<Place> {
+  if (given !== undefined) {
+    yield { from: 'the given path', files: [resolve(given)], missing: '' };
     return;
   }
   const { TVM_FFI_LIBDIR, VIRTUAL_ENV } = process.env;
-  if (TVM_FFI_LIBDIR) yield { path: join(TVM_FFI_LIBDIR, fileName), from: 'TVM_FFI_LIBDIR' };
-  else yield { missing: 'the variable is not set', from: 'TVM_FFI_LIBDIR' };
-  if (VIRTUAL_ENV) yield* inEnvironment(VIRTUAL_ENV, 'VIRTUAL_ENV');
-  else yield { missing: 'the variable is not set', from: 'VIRTUAL_ENV' };
-  yield* inEnvironment(resolve('.venv'), '.venv');
-  const configured = runConfig();
-  if (configured !== null) yield { path: join(configured, fileName), from: 'tvm-ffi-config --libdir' };
-  else yield { missing: 'the command is not on the PATH, or failed', from: 'tvm-ffi-config --libdir' };
-  yield* onSearchPath('the search path of the loader');
+  const inFolder = (folder: string | null | undefined) => (folder ? [join(folder, fileName)] : []);
+  yield { from: 'TVM_FFI_LIBDIR', files: inFolder(TVM_FFI_LIBDIR), missing: 'the variable is not set' };
+  if (VIRTUAL_ENV) yield environment(VIRTUAL_ENV, 'VIRTUAL_ENV');
+  else yield { from: 'VIRTUAL_ENV', files: [], missing: 'the variable is not set' };
+  yield environment(resolve('.venv'), '.venv');
+  const missing = 'the command is not on the PATH, or failed';
+  yield { from: 'tvm-ffi-config --libdir', files: inFolder(runConfig()), missing };
+  const files = searchedFolders()?.flatMap(inFolder).filter(existsSync) ?? [fileName];
+  yield { from: 'the search path of the loader', files, missing: `no folder has ${fileName}` };
+}
+
+function environment(root: string, from: string): Place {
+  return { from, files: filesIn(root), missing: `no Python in ${root} has apache-tvm-ffi` };
 }
 
 /**
@@ -99,20 +106,6 @@ function searchedFolders(): string[] | null {
     .join(delimiter)
     .split(delimiter)
     .filter(isAbsolute);
-}
-
-function* onSearchPath(from: string): Generator<Candidate> {
-  const files = searchedFolders()
-    ?.map((folder) => join(folder, fileName))
-    .filter(existsSync) ?? [fileName];
-  for (const path of files) yield { path, from };
-  if (files.length === 0) yield { missing: `no folder has ${fileName}`, from };
-}
-
-function* inEnvironment(root: string, from: string): Generator<Candidate> {
-  const files = filesIn(root);
-  for (const path of files) yield { path, from };
-  if (files.length === 0) yield { missing: `no Python in ${root} has apache-tvm-ffi`, from };
 }
 
 function filesIn(root: string): string[] {

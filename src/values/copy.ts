@@ -19,8 +19,8 @@ export function copyDescriptor(source: Descriptor, device = source.device): Desc
   return copyTo(source, source.dtype, device, Flag.isCopied);
 }
 
-/** The elements converted to a dtype, row-major in new memory on the same device. */
-export function convertedCopy(source: Descriptor, dtype: DTypeInfo): Descriptor {
+/** The elements, converted to a dtype if one is given, row-major in new memory on the same device. */
+export function convertedCopy(source: Descriptor, dtype = source.dtype): Descriptor {
   return copyInOneStep(source, dtype) ?? copyTo(source, dtype, source.device);
 }
 

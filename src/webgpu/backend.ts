@@ -5,7 +5,7 @@
  */
 
 import { BufferError } from '../errors.js';
-import { setGpuBuffers } from '../gpu-buffers.js';
+import { registry } from '../gpu-buffers.js';
 import type { Descriptor } from '../storage/descriptor.js';
 import { type DeviceBackend, setDeviceBackend } from '../storage/device-backend.js';
 import { copyElements, copyElementsAsync } from './copy.js';
@@ -36,5 +36,5 @@ const webgpuBackend: DeviceBackend = {
 /** Registers with the core. */
 export function register(): void {
   setDeviceBackend(['webgpu'], webgpuBackend);
-  setGpuBuffers({ take: takeBuffer, hold: holdBuffer, lend: lendBuffer, withoutUpload });
+  registry.buffers = { take: takeBuffer, hold: holdBuffer, lend: lendBuffer, withoutUpload };
 }
