@@ -61,9 +61,7 @@ export interface DeviceInfo extends DLDevice {
 /** Host, pinned and managed memory. It always has the device id 0 (dlpack.h), which the name omits. */
 const hostAccessible: ReadonlySet<DeviceKind> = new Set(['cpu', 'cuda_host', 'rocm_host', 'cuda_managed']);
 
-const kindByType = new Map<number, DeviceKind>(
-  (Object.keys(DeviceType) as DeviceKind[]).map((kind) => [DeviceType[kind], kind]),
-);
+const kinds = Object.keys(DeviceType) as DeviceKind[];
 const cache = new Map<string, DeviceInfo>();
 const byType = new Map<number, DeviceInfo>();
 
@@ -86,7 +84,7 @@ export function deviceFromType(type: number, id: number): DeviceInfo {
   // A key is a small integer, which engines find faster. A negative, fractional or large id must not match another type.
   const known = (id & 0xfffff) === id ? byType.get(type * 2 ** 20 + id) : undefined;
   if (known !== undefined) return known;
-  const kind = kindByType.get(type);
+  const kind = kinds.find((name) => DeviceType[name] === type);
   if (kind === undefined) {
     throw new UnsupportedDeviceError(
       `${type}:${id}`,
@@ -141,7 +139,7 @@ export function parseDevice(device: DeviceArgument | DLDevice): DeviceInfo {
   if (kind === undefined || !Object.hasOwn(DeviceType, kind)) {
     throw new UnsupportedDeviceError(
       String(device),
-      `Expected a device but received ${describe(device)}; kinds are ${Object.keys(DeviceType).join(', ')}, each with a number such as "cuda:1"`,
+      `Expected a device but received ${describe(device)}; kinds are ${kinds.join(', ')}, each with a number such as "cuda:1"`,
     );
   }
   return deviceFromType(DeviceType[kind as DeviceKind], match?.[2] === undefined ? 0 : Number(match[2]));

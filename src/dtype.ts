@@ -156,11 +156,6 @@ export const dtypes = Object.freeze(Object.keys(baseTable)) as readonly BaseDTyp
 
 const byKey = new Map<number, DTypeInfo>();
 const byName = new Map<string, DTypeInfo>();
-const baseByKey = new Map<number, BaseDType>();
-for (const base of dtypes) {
-  const [code, bits] = baseTable[base];
-  baseByKey.set(pack(code, bits, 0), base);
-}
 
 /** `DLDataType` as a little-endian 32-bit integer. */
 function pack(code: number, bits: number, lanes: number): number {
@@ -197,7 +192,7 @@ export function dtypeFromCode(code: number, bits: number, lanes: number): DTypeI
   const known = fits ? byKey.get(pack(code, bits, lanes)) : undefined;
   if (known !== undefined) return known;
   const numbers = `(code ${code}, bits ${bits}, lanes ${lanes})`;
-  const base = fits || (lanes & 0xffff) !== lanes ? baseByKey.get(pack(code, bits, 0)) : undefined;
+  const base = fits || (lanes & 0xffff) !== lanes ? byKey.get(pack(code, bits, 1))?.base : undefined;
   if (base === undefined) {
     const codeName = Object.entries(TypeCode).find(([, value]) => value === code)?.[0];
     throw new UnsupportedDTypeError(

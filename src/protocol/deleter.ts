@@ -29,16 +29,11 @@ export function releaseOf(managed: ManagedTensor, deleter: () => void): () => vo
   return () => {
     if (!isHeld) return;
     isHeld = false;
-    callDeleter(deleter, managed);
+    try {
+      deleter.call(managed);
+    } catch (cause) {
+      const message = `Expected a deleter that does not throw but it threw ${textOf(cause)}`;
+      throw new ForeignError('producer', message, { cause });
+    }
   };
-}
-
-function callDeleter(deleter: () => void, managed: ManagedTensor): void {
-  try {
-    deleter.call(managed);
-  } catch (cause) {
-    throw new ForeignError('producer', `Expected a deleter that does not throw but it threw ${textOf(cause)}`, {
-      cause,
-    });
-  }
 }

@@ -17,11 +17,7 @@ export const DLPACK: unique symbol = Symbol.for('dlpack') as never;
 export const DLPACK_DEVICE: unique symbol = Symbol.for('dlpack.device') as never;
 
 /** The bits of `flags`: `DLPACK_FLAG_BITMASK_*` of dlpack.h. */
-export const ManagedFlag = Object.freeze({
-  readonly: Flag.readonly,
-  isCopied: Flag.isCopied,
-  subBytePadded: Flag.subBytePadded,
-});
+export const ManagedFlag = Object.freeze({ ...Flag });
 
 /** The DLPack version implemented here. */
 export const DLPACK_VERSION = Object.freeze([1, 3] as const);

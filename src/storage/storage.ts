@@ -151,28 +151,24 @@ abstract class LentStorage extends Storage {
 /** Memory of a JavaScript buffer. Its owner may still detach, transfer or shrink it, so each use checks the buffer. */
 export class BufferStorage extends LentStorage {
   readonly start: number;
-  protected readonly source: ArrayBufferLike;
+  /** The buffer as it is. Its memory may be used only after {@link buffer} has checked it. */
+  readonly unchecked: ArrayBufferLike;
 
   constructor(buffer: ArrayBufferLike, start: number, nbytes: number, deleter?: () => void) {
     super(nbytes, deleter);
-    this.source = buffer;
+    this.unchecked = buffer;
     this.start = start;
   }
 
-  /** The buffer as it is. Its memory may be used only after {@link buffer} has checked it. */
-  get unchecked(): ArrayBufferLike {
-    return this.source;
-  }
-
   buffer(): ArrayBufferLike {
-    const length = bufferLength(this.source) as number;
-    if (length < this.start + this.nbytes || (length === 0 && isDetached(this.source))) {
+    const length = bufferLength(this.unchecked) as number;
+    if (length < this.start + this.nbytes || (length === 0 && isDetached(this.unchecked))) {
       throw new DisposedError(
         `Expected ${this.start + this.nbytes} bytes under this tensor but its buffer has ${length}: ` +
           'it was detached, transferred or resized by its owner. Use Tensor.from (copies) or Tensor.adopt (takes it over)',
       );
     }
-    return this.source;
+    return this.unchecked;
   }
 }
 
@@ -194,9 +190,9 @@ export class HeapStorage extends BufferStorage {
 
   /** Detaches typed arrays over the memory, as happens for native memory. */
   protected override free(): void {
-    if (!this.isShown || bufferLength(this.source) === 0) return;
+    if (!this.isShown || bufferLength(this.unchecked) === 0) return;
     try {
-      clone(this.source, { transfer: [this.source as ArrayBuffer] });
+      clone(this.unchecked, { transfer: [this.unchecked as ArrayBuffer] });
     } catch {
       // The buffer was marked as untransferable, so the arrays keep the memory.
     }

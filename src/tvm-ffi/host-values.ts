@@ -13,11 +13,6 @@ export const ALLOCATOR = 0;
 const values: unknown[] = [undefined];
 const freeNumbers: number[] = [];
 
-function forget(number: number): void {
-  values[number] = undefined;
-  freeNumbers.push(number);
-}
-
 /** The number of a value that is never forgotten. */
 export function keep(value: unknown): number {
   const number = freeNumbers.pop() ?? values.length;
@@ -32,7 +27,8 @@ export function keep(value: unknown): number {
 export function hold(value: unknown, onForget?: () => void): { number: number; pin: number } {
   const number = keep(value);
   const release = () => {
-    forget(number);
+    values[number] = undefined;
+    freeNumbers.push(number);
     onForget?.();
   };
   return { number, pin: pin(release) };
