@@ -1,8 +1,4 @@
-/**
- * Devices: every device type of DLPack 1.3, as a string (`'cpu'`, `'cuda:1'`) and as `(type, id)`.
- *
- * @module
- */
+/** Devices: every device type of DLPack 1.3, as a string (`'cpu'`, `'cuda:1'`) and as `(type, id)`. */
 
 import { ArgumentTypeError, describe, UnsupportedDeviceError } from './errors.js';
 

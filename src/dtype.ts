@@ -3,8 +3,6 @@
  *
  * A name is a base such as `'float32'`, `'bfloat16'`, `'float8_e4m3fn'` or `'int4'`, followed by `'x4'` for four vector
  * lanes: `'float32x4'`.
- *
- * @module
  */
 
 import { ArgumentTypeError, checkCount, describe, LayoutError, UnsupportedDTypeError } from './errors.js';

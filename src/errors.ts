@@ -3,8 +3,6 @@
  *
  * A registered symbol identifies the errors, never `instanceof`, because two copies of the package in one process must
  * understand each other's errors.
- *
- * @module
  */
 
 const brand: unique symbol = Symbol.for('dlpack.error') as never;

@@ -1,8 +1,4 @@
-/**
- * The consumer side of the JavaScript protocol: `fromDLPack`.
- *
- * @module
- */
+/** The consumer side of the JavaScript protocol: `fromDLPack`. */
 
 import { type DeviceArgument, type DeviceInfo, deviceFromType, deviceOfGPU, parseDevice } from './device.js';
 import { type DType, type DTypeInfo, dtypeFromCode, strideBits } from './dtype.js';

@@ -1,8 +1,6 @@
 /**
  * Tensors in the GPUBuffers of other libraries. `dlpack/webgpu` registers the functions here, so that programs without
  * WebGPU do not contain them.
- *
- * @module
  */
 
 import type { DType } from './dtype.js';

@@ -4,8 +4,6 @@
  *
  * The arrays here are not frozen, but they never change and are never handed to user code. Engines read elements of
  * frozen arrays four times slower (measured on V8 11), so a descriptor shows frozen copies instead.
- *
- * @module
  */
 
 import { ArgumentTypeError, ArgumentValueError, describe, IndexError, LayoutError } from './errors.js';

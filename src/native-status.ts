@@ -1,8 +1,4 @@
-/**
- * Whether this program has native memory and native exchange.
- *
- * @module
- */
+/** Whether this program has native memory and native exchange. */
 
 export interface NativeStatus {
   /** True when tensors use native memory; false when they use JavaScript memory. */

@@ -1,8 +1,6 @@
 /**
  * Checks the options of public functions: they must be an object without unknown names, because a misspelt option would
  * otherwise be ignored silently. A protocol request is different: it ignores unknown fields (docs/spec.md).
- *
- * @module
  */
 
 import { ArgumentTypeError } from './errors.js';

@@ -1,8 +1,4 @@
-/**
- * Scopes: when a function ends, the tensors that it made are disposed, except those that it returns.
- *
- * @module
- */
+/** Scopes: when a function ends, the tensors that it made are disposed, except those that it returns. */
 
 import { ArgumentTypeError } from './errors.js';
 import { recordTensors, Tensor } from './tensor.js';

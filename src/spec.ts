@@ -1,8 +1,4 @@
-/**
- * A spec: constraints on a tensor in one object, checked at run time and then known to the compiler.
- *
- * @module
- */
+/** A spec: constraints on a tensor in one object, checked at run time and then known to the compiler. */
 
 import { type Device, parseDevice } from './device.js';
 import { type DType, parseDType } from './dtype.js';

@@ -2,8 +2,6 @@
  * The forms of a stream in public functions: an object such as `Stream` of dlpack/cuda, the number that Python
  * libraries use, or null for the current stream. A protocol request carries only the number, and there null is the
  * default stream.
- *
- * @module
  */
 
 import { ArgumentTypeError } from './errors.js';

@@ -1,9 +1,5 @@
 /// <reference lib="esnext.disposable" preserve="true" />
-/**
- * Tensor: owns one reference to its memory.
- *
- * @module
- */
+/** Tensor: owns one reference to its memory. */
 
 import { cpu, type Device, type DeviceArgument, type DLDevice, parseDevice } from './device.js';
 import { type DType, dtypeOfArray, type NaturalDType, parseDType, type TypedArray } from './dtype.js';

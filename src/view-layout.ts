@@ -2,8 +2,6 @@
  * Layouts of views: the elements of a layout, or some of them, in another order or shape. A view never leaves the
  * elements of its source. The loops go by index and make no closures, because views are as fast as NumPy's
  * (bench/results/everyday.md).
- *
- * @module
  */
 
 import { ArgumentTypeError, ArgumentValueError, describe, IndexError, LayoutError } from './errors.js';

@@ -1,8 +1,4 @@
-/**
- * TensorView: describes memory that another owner keeps alive.
- *
- * @module
- */
+/** TensorView: describes memory that another owner keeps alive. */
 
 import { type Device, type DeviceArgument, parseDevice } from './device.js';
 import { type DType, parseDType, type Scalar, type TypedArrayOf } from './dtype.js';

@@ -1,8 +1,6 @@
 /**
  * Converts structs in memory to JavaScript values and back, over any ArrayBuffer, with two functions for each struct of
  * the C API. Pointers and 64-bit integers are bigints.
- *
- * @module
  */
 
 import { ArgumentTypeError, ArgumentValueError, LayoutError } from '../errors.js';

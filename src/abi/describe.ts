@@ -1,8 +1,4 @@
-/**
- * The tensor that a `DLTensor` in WebAssembly memory describes.
- *
- * @module
- */
+/** The tensor that a `DLTensor` in WebAssembly memory describes. */
 
 import { deviceFromType } from '../device.js';
 import { dtypeFromCode } from '../dtype.js';

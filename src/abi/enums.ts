@@ -1,8 +1,4 @@
-/**
- * Enumerations and constants of dlpack.h 1.3, with the C names.
- *
- * @module
- */
+/** Enumerations and constants of dlpack.h 1.3, with the C names. */
 
 import { DeviceType } from '../device.js';
 import { TypeCode } from '../dtype.js';

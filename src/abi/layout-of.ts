@@ -1,8 +1,4 @@
-/**
- * Offsets and sizes of a struct in a data model, by the rules of C.
- *
- * @module
- */
+/** Offsets and sizes of a struct in a data model, by the rules of C. */
 
 import { ArgumentTypeError, ArgumentValueError } from '../errors.js';
 import { type DataModel, lp64, wasm32, wasm64 } from './model.js';

@@ -1,8 +1,4 @@
-/**
- * Data models: the size of a pointer. All models align 64-bit integers to eight bytes and are little-endian.
- *
- * @module
- */
+/** Data models: the size of a pointer. All models align 64-bit integers to eight bytes and are little-endian. */
 
 import { ArgumentTypeError } from '../errors.js';
 import { bufferLength } from '../storage/storage.js';

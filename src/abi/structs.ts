@@ -1,8 +1,4 @@
-/**
- * The structs of the DLPack C API as tables of fields. Names are the C names, and offsets are computed.
- *
- * @module
- */
+/** The structs of the DLPack C API as tables of fields. Names are the C names, and offsets are computed. */
 
 /** A scalar field. `ptr` follows the data model. */
 export type Scalar = 'u8' | 'u16' | 'u32' | 'i32' | 'u64' | 'ptr';

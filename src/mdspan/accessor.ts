@@ -1,8 +1,6 @@
 /**
  * Accessors: turn a handle and an offset into a value. A user-written accessor can scale, check, log, or read from
  * something that is not memory at all.
- *
- * @module
  */
 
 import type { ElementType, ElementValueOf } from './element-type.js';

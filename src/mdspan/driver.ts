@@ -1,8 +1,4 @@
-/**
- * The part of a CUDA driver that spans need. This module does not import a driver: `dlpack/cuda` registers it.
- *
- * @module
- */
+/** The part of a CUDA driver that spans need. This module does not import a driver: `dlpack/cuda` registers it. */
 
 import { ArgumentTypeError, UnsupportedDeviceError } from '../errors.js';
 

@@ -1,8 +1,4 @@
-/**
- * Element types: the C++ types that have a `DLDataType`, by their dtype name, and their layout in memory.
- *
- * @module
- */
+/** Element types: the C++ types that have a `DLDataType`, by their dtype name, and their layout in memory. */
 
 import { type DLDataType, type DType, type DTypeInfo, parseDType, type Scalar } from '../dtype.js';
 import { UnsupportedDTypeError } from '../errors.js';

@@ -6,8 +6,6 @@
  *
  * A length that was given as a bigint is `number | bigint` in the type. Extents with such a length, and layouts of them,
  * compute exactly beyond 2^53 - 1 and return bigints there. All other extents compute with numbers.
- *
- * @module
  */
 
 import { ArgumentTypeError, ArgumentValueError, describe, IndexError, LayoutError } from '../errors.js';

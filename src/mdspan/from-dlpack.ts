@@ -1,8 +1,4 @@
-/**
- * DLTensor to spans: `toHostMdspan`, `toDeviceMdspan` and `toManagedMdspan`, with the checks of the C++ library.
- *
- * @module
- */
+/** DLTensor to spans: `toHostMdspan`, `toDeviceMdspan` and `toManagedMdspan`, with the checks of the C++ library. */
 
 import type { DLDataType } from '../dtype.js';
 import {

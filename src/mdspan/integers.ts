@@ -1,8 +1,6 @@
 /**
  * Exact integers: numbers up to 2^53 - 1, bigints beyond. Only extents that were made with a bigint use bigints; all
  * others compute with numbers and throw where a number is not exact.
- *
- * @module
  */
 
 import { ArgumentTypeError, ArgumentValueError } from '../errors.js';

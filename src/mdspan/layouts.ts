@@ -1,8 +1,6 @@
 /**
  * The layouts of C++: right (row-major), left (column-major), stride (positive strides), and CUDA's relaxed stride (zero
  * and negative strides, and an offset).
- *
- * @module
  */
 
 import { ArgumentTypeError, ArgumentValueError, LayoutError } from '../errors.js';

@@ -1,8 +1,4 @@
-/**
- * `hostMdspan`, `deviceMdspan` and `managedMdspan`.
- *
- * @module
- */
+/** `hostMdspan`, `deviceMdspan` and `managedMdspan`. */
 
 import type { DType } from '../dtype.js';
 import { ArgumentTypeError, ArgumentValueError, LayoutError, UnsupportedDeviceError } from '../errors.js';

@@ -1,8 +1,6 @@
 /**
  * The interface of layouts, which map indices to element offsets. The four layouts of this package implement it, and
  * user-written layouts can, too.
- *
- * @module
  */
 
 import { ArgumentTypeError, describe, IndexError, LayoutError } from '../errors.js';

@@ -1,8 +1,4 @@
-/**
- * Memory that spans use but do not own.
- *
- * @module
- */
+/** Memory that spans use but do not own. */
 
 import type { DeviceInfo } from '../device.js';
 import { ArgumentTypeError, ArgumentValueError, BufferError, DisposedError } from '../errors.js';

@@ -1,8 +1,6 @@
 /**
  * Pointer: a position in memory and the element type there. Every span that DLPack can describe has a Pointer as its
  * handle.
- *
- * @module
  */
 
 import { cpu, DeviceType, deviceFromType } from '../device.js';

@@ -1,8 +1,4 @@
-/**
- * Describes spans as strided tensors, and makes managed tensors from them.
- *
- * @module
- */
+/** Describes spans as strided tensors, and makes managed tensors from them. */
 
 import { cpu, type DeviceInfo, DeviceType, type DLDevice, deviceFromType } from '../device.js';
 import { ArgumentTypeError, BufferError, LayoutError } from '../errors.js';

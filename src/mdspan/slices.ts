@@ -1,8 +1,4 @@
-/**
- * Slices: the arguments of `submdspan` for each axis.
- *
- * @module
- */
+/** Slices: the arguments of `submdspan` for each axis. */
 
 import { ArgumentTypeError, ArgumentValueError, IndexError } from '../errors.js';
 import type { BigShape } from './extents.js';

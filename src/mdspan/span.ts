@@ -1,8 +1,6 @@
 /**
  * Spans: a handle, a layout and an accessor. The type tells whether JavaScript can access the elements: host and
  * managed spans have `get` and `set`, a device span has neither.
- *
- * @module
  */
 
 import { DeviceType, type DLDevice } from '../device.js';

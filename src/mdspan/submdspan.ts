@@ -1,8 +1,4 @@
-/**
- * Parts of spans, over the same memory.
- *
- * @module
- */
+/** Parts of spans, over the same memory. */
 
 import { ArgumentTypeError, IndexError, LayoutError } from '../errors.js';
 import type { Accessor } from './accessor.js';

@@ -1,8 +1,4 @@
-/**
- * Converts spans to DLTensors: a wrapper owns the shape and strides, and refers to the span's memory.
- *
- * @module
- */
+/** Converts spans to DLTensors: a wrapper owns the shape and strides, and refers to the span's memory. */
 
 import type { DLDevice } from '../device.js';
 import type { DLDataType } from '../dtype.js';

@@ -1,8 +1,4 @@
-/**
- * The backend that Node, Bun and Deno register with the core.
- *
- * @module
- */
+/** The backend that Node, Bun and Deno register with the core. */
 
 import type { DeviceInfo } from '../device.js';
 import { ArgumentValueError } from '../errors.js';

@@ -1,8 +1,6 @@
 /**
  * The functions of the addon, as the tables in native/ list them (native/bindings.h). Their arguments and results are
  * in the slot that the header of the wire names.
- *
- * @module
  */
 
 /** The exports of the addon file. A thread gets the same object each time it loads the file. */

@@ -1,8 +1,4 @@
-/**
- * Copies and casts in native code.
- *
- * @module
- */
+/** Copies and casts in native code. */
 
 import type { DTypeInfo } from '../dtype.js';
 import { BufferError } from '../errors.js';

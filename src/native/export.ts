@@ -1,8 +1,4 @@
-/**
- * Exports tensors as managed tensors, and the table of the C exchange API.
- *
- * @module
- */
+/** Exports tensors as managed tensors, and the table of the C exchange API. */
 
 import { ArgumentTypeError, ArgumentValueError, adviceFor, BufferError } from '../errors.js';
 import { MAX_NDIM } from '../layout.js';

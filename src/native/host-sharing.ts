@@ -1,8 +1,4 @@
-/**
- * Host memory in descriptions for other processes.
- *
- * @module
- */
+/** Host memory in descriptions for other processes. */
 
 import { cpu, type DeviceInfo } from '../device.js';
 import { ArgumentTypeError, ArgumentValueError, BufferError } from '../errors.js';

@@ -1,8 +1,4 @@
-/**
- * Imports managed tensors as Tensors.
- *
- * @module
- */
+/** Imports managed tensors as Tensors. */
 
 import { type DType, dtypeFromCode } from '../dtype.js';
 import { ArgumentTypeError, BufferError, type DLPackError } from '../errors.js';

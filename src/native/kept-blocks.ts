@@ -1,8 +1,6 @@
 /**
  * Kept blocks: large blocks of host memory that were released and wait for new tensors. native/kept_blocks.h keeps them
  * for the whole process, and asks one instance to watch them.
- *
- * @module
  */
 
 import type { Binding } from './binding.js';

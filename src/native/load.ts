@@ -1,8 +1,4 @@
-/**
- * Finds and loads the addon, once, on first use.
- *
- * @module
- */
+/** Finds and loads the addon, once, on first use. */
 
 import { ArgumentTypeError, ArgumentValueError, LoadError } from '../errors.js';
 import type { NativeStatus } from '../native-status.js';

@@ -1,8 +1,4 @@
-/**
- * NativeStorage: native memory to which this environment holds one reference.
- *
- * @module
- */
+/** NativeStorage: native memory to which this environment holds one reference. */
 
 import { BufferError } from '../errors.js';
 import { collectLater, collectNever, type Owner } from '../storage/collect.js';

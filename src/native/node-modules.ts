@@ -2,8 +2,6 @@
  * The runtime's own modules, each loaded when it is first used. For a static import Node makes an ES module of each of
  * them, which takes 0.2 to 1.4 ms, and `import 'dlpack'` would wait for modules that few programs need. Engines before
  * Node 20.16 and 22.3 do not have `process.getBuiltinModule`; package.json excludes them.
- *
- * @module
  */
 
 export const node = {

@@ -1,8 +1,4 @@
-/**
- * JavaScript memory that is kept alive for native code.
- *
- * @module
- */
+/** JavaScript memory that is kept alive for native code. */
 
 import { native } from './load.js';
 import { NativeStorage } from './native-storage.js';

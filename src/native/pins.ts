@@ -1,7 +1,5 @@
 /**
  * Pins: values that JavaScript keeps alive for native code, by number, until their last native reference is released.
- *
- * @module
  */
 
 /** A buffer to keep alive, or a deleter to call later. */

@@ -1,8 +1,6 @@
 /**
  * Host memory that other processes of the machine can open: memory without a name in sealed memory files of Linux,
  * which disappear when their process ends, even after a crash, and named memory on every system.
- *
- * @module
  */
 
 import { ArgumentValueError, BufferError, UnsupportedDeviceError } from '../errors.js';

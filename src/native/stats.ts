@@ -1,8 +1,4 @@
-/**
- * Counts of live objects in the whole process and, in debug mode, where they were made; the release of kept memory.
- *
- * @module
- */
+/** Counts of live objects in the whole process and, in debug mode, where they were made; the release of kept memory. */
 
 import { isDebug, liveOrigins, type Origin } from '../storage/debug.js';
 import { unmapKept } from './kept-blocks.js';

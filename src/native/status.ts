@@ -1,8 +1,4 @@
-/**
- * Turns the status of a native call into a typed error.
- *
- * @module
- */
+/** Turns the status of a native call into a typed error. */
 
 import {
   ArgumentValueError,

@@ -1,8 +1,4 @@
-/**
- * Selects the addon for this process.
- *
- * @module
- */
+/** Selects the addon for this process. */
 import { node } from './node-modules.js';
 
 /** What Deno was built for; it shows neither `/proc` nor a report without further permissions. */

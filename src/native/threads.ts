@@ -1,8 +1,4 @@
-/**
- * What this runtime and this thread allow for JavaScript memory.
- *
- * @module
- */
+/** What this runtime and this thread allow for JavaScript memory. */
 
 import { isResizable, isShared } from '../storage/storage.js';
 import { variable } from '../variable.js';

@@ -1,8 +1,6 @@
 /**
  * Bytes and text on the wire. The functions of the runtime are those from when this module was loaded, because a patched
  * function would receive the wire, whose contents native code trusts.
- *
- * @module
  */
 
 import { wire } from './wire.js';

@@ -1,8 +1,4 @@
-/**
- * Tensors on the wire: the only description of tensors to and from native code.
- *
- * @module
- */
+/** Tensors on the wire: the only description of tensors to and from native code. */
 
 import { cpu, type DeviceInfo, deviceFromType } from '../device.js';
 import { type DTypeInfo, dtypeFromCode } from '../dtype.js';

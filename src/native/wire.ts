@@ -5,8 +5,6 @@
  * It is a stack of 8-byte words. A request takes a slot, writes its message there (wire-layout.ts) and leaves the slot
  * when it has read the results. Code that runs in the middle of a request uses slots above it, so no request can
  * disturb another.
- *
- * @module
  */
 
 import { BufferError } from '../errors.js';

@@ -1,8 +1,6 @@
 /**
  * Writes nested arrays and short typed arrays into new native memory. That memory has no JavaScript buffer at first, and
  * making one costs more than a small tensor, so the values go through the stage, a slot of the wire, piece by piece.
- *
- * @module
  */
 
 import { type DTypeInfo, sizeBytes, type TypedArray } from '../dtype.js';

@@ -1,8 +1,6 @@
 /**
  * Objects of libraries that do not implement the protocol. `dlpack/adapters/register` sets the function that recognises
  * them, so that the core accepts them without containing the adapters.
- *
- * @module
  */
 
 import type { Descriptor } from '../storage/descriptor.js';

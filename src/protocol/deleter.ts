@@ -1,8 +1,4 @@
-/**
- * The deleter of a managed tensor: who may call it, and that it is called once.
- *
- * @module
- */
+/** The deleter of a managed tensor: who may call it, and that it is called once. */
 
 import { ArgumentTypeError, ConsumedError, ForeignError, textOf } from '../errors.js';
 import type { ManagedTensor } from './managed.js';

@@ -1,8 +1,6 @@
 /**
  * Tensors of JavaScript producers that have the layout of the tensor before. Most of them do: they differ in their buffers.
  * Such a tensor needs no second check of its layout, and shares it.
- *
- * @module
  */
 
 import { cpu, type DLDevice } from '../device.js';

@@ -1,8 +1,6 @@
 /**
  * The objects that JavaScript libraries exchange: the protocol's symbols and the shape of its objects. docs/spec.md is
  * the normative text.
- *
- * @module
  */
 
 import type { DLDevice } from '../device.js';

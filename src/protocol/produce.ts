@@ -1,8 +1,4 @@
-/**
- * The producer side of the JavaScript protocol: managed tensors from memory this package holds.
- *
- * @module
- */
+/** The producer side of the JavaScript protocol: managed tensors from memory this package holds. */
 
 import { DeviceType, deviceFromType } from '../device.js';
 import { BufferError } from '../errors.js';

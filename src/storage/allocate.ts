@@ -1,8 +1,4 @@
-/**
- * Memory for new tensors.
- *
- * @module
- */
+/** Memory for new tensors. */
 
 import { cpu, type DeviceInfo } from '../device.js';
 import { type DTypeInfo, sizeBytes } from '../dtype.js';

@@ -1,8 +1,4 @@
-/**
- * Descriptors over typed arrays, whose memory is shared with or taken from JavaScript.
- *
- * @module
- */
+/** Descriptors over typed arrays, whose memory is shared with or taken from JavaScript. */
 
 import { cpu } from '../device.js';
 import { type DType, type DTypeInfo, strideBits, type TypedArray } from '../dtype.js';

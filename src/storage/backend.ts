@@ -1,8 +1,6 @@
 /**
  * The functions that the core needs from native code, where it exists. The core does not import the addon: the entry
  * for Node, Bun and Deno registers a backend, and a browser has none.
- *
- * @module
  */
 
 import type { DeviceInfo } from '../device.js';

@@ -3,8 +3,6 @@
  *
  * Registering costs as much as a whole exchange, so it waits until the end of the tick and skips storages that were
  * released by then. The list is bounded: a long synchronous loop registers in batches and keeps nothing alive for long.
- *
- * @module
  */
 
 /** A release that runs at most once. It must not refer to the storage it belongs to. */

@@ -1,8 +1,4 @@
-/**
- * Debug mode: records where each live storage, export and GPUBuffer was made, to find leaks.
- *
- * @module
- */
+/** Debug mode: records where each live storage, export and GPUBuffer was made, to find leaks. */
 
 import { variable } from '../variable.js';
 

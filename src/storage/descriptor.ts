@@ -1,8 +1,6 @@
 /**
  * Descriptor: memory and how to read it. It is the immutable content of every TensorView and Tensor, shared between
  * those that describe the same elements.
- *
- * @module
  */
 
 import type { DeviceInfo } from '../device.js';

@@ -1,8 +1,6 @@
 /**
  * The functions that the core needs from a module for a kind of device, such as `dlpack/cuda`. Such modules register
  * here.
- *
- * @module
  */
 
 import type { DeviceInfo, DeviceKind } from '../device.js';

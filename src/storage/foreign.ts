@@ -1,8 +1,6 @@
 /**
  * Python objects: `dlpack/python` registers here, so that `fromDLPack` and `dlpack/cuda` can take their tensors without
  * importing it.
- *
- * @module
  */
 
 import type { DeviceInfo } from '../device.js';

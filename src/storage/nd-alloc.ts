@@ -1,8 +1,4 @@
-/**
- * Tensors in memory from a user's allocator, or from the environment's allocator.
- *
- * @module
- */
+/** Tensors in memory from a user's allocator, or from the environment's allocator. */
 
 import type { Device, DeviceInfo } from '../device.js';
 import type { DType, DTypeInfo } from '../dtype.js';

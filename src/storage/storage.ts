@@ -3,8 +3,6 @@
  *
  * Users never see it: a Tensor keeps its storage in a private field, so no program can change what the native core
  * relies on.
- *
- * @module
  */
 
 import type { DeviceInfo } from '../device.js';

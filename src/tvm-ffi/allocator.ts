@@ -1,8 +1,4 @@
-/**
- * The allocator: provides memory for the tensors that kernels return.
- *
- * @module
- */
+/** The allocator: provides memory for the tensors that kernels return. */
 
 import { type Device, type DeviceInfo, deviceFromType } from '../device.js';
 import { type DType, type DTypeInfo, dtypeFromCode } from '../dtype.js';

@@ -4,8 +4,6 @@
  *
  * An address travels as the double with the same bits, which takes one exact store and no bigint. No arithmetic is done
  * with it.
- *
- * @module
  */
 
 import { BufferError } from '../errors.js';

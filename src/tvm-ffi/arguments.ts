@@ -1,8 +1,6 @@
 /**
  * Writes JavaScript values as arguments on the wire. Arguments are borrowed: an object that was made for an argument is
  * released when the call ends.
- *
- * @module
  */
 
 import { cpu, type DLDevice } from '../device.js';

@@ -1,8 +1,4 @@
-/**
- * Calls of native functions on another thread.
- *
- * @module
- */
+/** Calls of native functions on another thread. */
 
 import { ArgumentTypeError, BufferError } from '../errors.js';
 import { wire } from '../native/wire.js';

@@ -1,8 +1,6 @@
 /**
  * Stacks of JavaScript and backtraces of TVM-FFI. A stack has lines such as `    at name (file:line:column)`, a
  * backtrace `  File "file", line 1, in name`, as Python prints them. In both, the most recent call is first.
- *
- * @module
  */
 import { node } from '../native/node-modules.js';
 

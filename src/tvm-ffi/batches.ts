@@ -1,8 +1,4 @@
-/**
- * Batches: native arrays of values with their own references, for more values than one request has on the wire.
- *
- * @module
- */
+/** Batches: native arrays of values with their own references, for more values than one request has on the wire. */
 
 import { wire } from '../native/wire.js';
 import { WireHeader } from '../native/wire-layout.js';

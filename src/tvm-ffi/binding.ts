@@ -1,8 +1,6 @@
 /**
  * The functions of the addon for TVM-FFI, as native/tvm_ffi/context.cc exports them. Each comment names the message of
  * a function on the wire (wire-layout.ts).
- *
- * @module
  */
 
 export interface FFIBinding {

@@ -1,8 +1,6 @@
 /**
  * Functions of calls.ts and dispatch.ts for modules below them. Containers and objects are results of calls, and make
  * calls themselves. The library must know the functions that native code calls before it is loaded.
- *
- * @module
  */
 
 export interface CallOperations {

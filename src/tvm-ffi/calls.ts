@@ -1,8 +1,4 @@
-/**
- * Calls of native functions, and their results.
- *
- * @module
- */
+/** Calls of native functions, and their results. */
 
 import type { DeviceInfo } from '../device.js';
 import { BufferError } from '../errors.js';

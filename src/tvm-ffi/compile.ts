@@ -1,8 +1,4 @@
-/**
- * Kernels compiled from source at run time.
- *
- * @module
- */
+/** Kernels compiled from source at run time. */
 
 import { ArgumentTypeError } from '../errors.js';
 import { node } from '../native/node-modules.js';

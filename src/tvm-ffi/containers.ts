@@ -1,8 +1,6 @@
 /**
  * Containers in both directions, of any length and depth. Neither direction recurses, and both use only a bounded part
  * of the wire.
- *
- * @module
  */
 
 import { ArgumentValueError } from '../errors.js';

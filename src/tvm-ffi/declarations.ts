@@ -1,8 +1,4 @@
-/**
- * TypeScript declarations from the metadata of a kernel library.
- *
- * @module
- */
+/** TypeScript declarations from the metadata of a kernel library. */
 
 import { node } from '../native/node-modules.js';
 import { invoke } from './calls.js';

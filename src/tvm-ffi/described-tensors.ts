@@ -2,8 +2,6 @@
  * Tensors without objects. Many tensors are made for one call, and an object costs as much as the rest of such a call. So
  * the first call that uses a tensor describes it on the wire. If the callee needs an object, native code makes one for the
  * length of the call.
- *
- * @module
  */
 
 import { placeOf } from '../native/export.js';

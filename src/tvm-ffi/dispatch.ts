@@ -1,8 +1,4 @@
-/**
- * Runs a JavaScript function that native code calls: on this thread, inside a call that this thread made.
- *
- * @module
- */
+/** Runs a JavaScript function that native code calls: on this thread, inside a call that this thread made. */
 
 import { placeOf } from '../native/export.js';
 import { wire } from '../native/wire.js';

@@ -1,8 +1,4 @@
-/**
- * Errors in both directions.
- *
- * @module
- */
+/** Errors in both directions. */
 
 import { ArgumentTypeError, DLPackError, isDLPackError } from '../errors.js';
 import { released } from '../native/pins.js';

@@ -1,8 +1,4 @@
-/**
- * Calls whose arguments are a few tensors, as those of most kernels are.
- *
- * @module
- */
+/** Calls whose arguments are a few tensors, as those of most kernels are. */
 
 import { cpu } from '../device.js';
 import { wire } from '../native/wire.js';

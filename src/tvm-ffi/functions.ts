@@ -1,8 +1,4 @@
-/**
- * Functions by name, and JavaScript functions under a name.
- *
- * @module
- */
+/** Functions by name, and JavaScript functions under a name. */
 
 import { ArgumentTypeError, ArgumentValueError } from '../errors.js';
 import { wire } from '../native/wire.js';

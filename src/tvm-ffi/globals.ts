@@ -1,8 +1,4 @@
-/**
- * Global functions by name.
- *
- * @module
- */
+/** Global functions by name. */
 
 import { wire } from '../native/wire.js';
 import { TVMFFIError, takeRaised } from './errors.js';

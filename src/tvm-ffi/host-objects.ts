@@ -1,8 +1,6 @@
 /**
  * Native objects for JavaScript values: functions that native code can call, objects that it can only pass on, and
  * objects of classes that were registered with `registerObject`.
- *
- * @module
  */
 
 import { released } from '../native/pins.js';

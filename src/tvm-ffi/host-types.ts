@@ -1,8 +1,6 @@
 /**
  * Types that JavaScript classes define for native code. An object of such a class goes to native code as an object of
  * its type, whose fields and methods are those of the JavaScript object, and comes back as itself.
- *
- * @module
  */
 
 import { ArgumentTypeError, ArgumentValueError } from '../errors.js';

@@ -1,8 +1,6 @@
 /**
  * JavaScript values that native code holds, by number. A value stays here until native code has released its last
  * reference to the object that was made for it.
- *
- * @module
  */
 
 import { pin } from '../native/pins.js';

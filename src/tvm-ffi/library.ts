@@ -1,8 +1,6 @@
 /**
  * Finds and loads libtvm_ffi, once for the process, and attaches this thread to it. The Python package apache-tvm-ffi
  * contains the library, but Python does not run here.
- *
- * @module
  */
 
 import { ArgumentTypeError, ArgumentValueError, LoadError } from '../errors.js';

@@ -1,8 +1,4 @@
-/**
- * Containers as views of native objects: nothing is copied until it is read, and changes are seen on both sides.
- *
- * @module
- */
+/** Containers as views of native objects: nothing is copied until it is read, and changes are seen on both sides. */
 
 import { ArgumentTypeError, IndexError } from '../errors.js';
 import { wire } from '../native/wire.js';

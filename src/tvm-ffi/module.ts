@@ -1,8 +1,4 @@
-/**
- * Kernel libraries.
- *
- * @module
- */
+/** Kernel libraries. */
 
 import { ArgumentTypeError, ArgumentValueError } from '../errors.js';
 import { node } from '../native/node-modules.js';

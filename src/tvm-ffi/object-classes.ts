@@ -1,8 +1,4 @@
-/**
- * A class for each type that native code registered, with the fields and methods that it declares.
- *
- * @module
- */
+/** A class for each type that native code registered, with the fields and methods that it declares. */
 
 import { ArgumentTypeError, ArgumentValueError } from '../errors.js';
 import { wire } from '../native/wire.js';

@@ -1,8 +1,4 @@
-/**
- * References to native objects, and objects that live only during a call.
- *
- * @module
- */
+/** References to native objects, and objects that live only during a call. */
 
 import type { DeviceInfo } from '../device.js';
 import { wire } from '../native/wire.js';

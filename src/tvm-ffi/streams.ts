@@ -1,8 +1,4 @@
-/**
- * Streams: the queues for kernels of a device. They are set per thread, for the duration of a call.
- *
- * @module
- */
+/** Streams: the queues for kernels of a device. They are set per thread, for the duration of a call. */
 
 import { type Device, type DeviceInfo, parseDevice } from '../device.js';
 import { ArgumentTypeError, ArgumentValueError } from '../errors.js';

@@ -1,8 +1,4 @@
-/**
- * Values by their structure: compared, hashed, written as JSON, and copied, by the functions of the library.
- *
- * @module
- */
+/** Values by their structure: compared, hashed, written as JSON, and copied, by the functions of the library. */
 
 import { ArgumentTypeError } from '../errors.js';
 import { checkOptions } from '../options.js';

@@ -1,8 +1,4 @@
-/**
- * Tensors as TVM-FFI objects, made once for each descriptor, so that passing a tensor takes two stores.
- *
- * @module
- */
+/** Tensors as TVM-FFI objects, made once for each descriptor, so that passing a tensor takes two stores. */
 
 import { cpu } from '../device.js';
 import { BufferError, DisposedError } from '../errors.js';

@@ -1,8 +1,4 @@
-/**
- * TVM-FFI values that JavaScript has no type for.
- *
- * @module
- */
+/** TVM-FFI values that JavaScript has no type for. */
 
 import { type Device, type DLDevice, deviceFromType, parseDevice } from '../device.js';
 import { type DLDataType, type DType, dtypeFromCode, parseDType, TypeCode } from '../dtype.js';

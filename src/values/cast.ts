@@ -1,8 +1,4 @@
-/**
- * Casts of values between dtypes (docs/concepts/values.md). native/convert has the same rules.
- *
- * @module
- */
+/** Casts of values between dtypes (docs/concepts/values.md). native/convert has the same rules. */
 
 import { type Complex, type DTypeInfo, TypeCode } from '../dtype.js';
 import type { ElementValue } from './element.js';

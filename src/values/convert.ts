@@ -1,8 +1,6 @@
 /**
  * Copies and casts between two descriptors of the same shape: in native code where a backend supports it, otherwise in
  * TypeScript, with the same results.
- *
- * @module
  */
 
 import { cpu } from '../device.js';

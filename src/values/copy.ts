@@ -1,8 +1,4 @@
-/**
- * Copies of tensors: into new memory, and into an existing tensor.
- *
- * @module
- */
+/** Copies of tensors: into new memory, and into an existing tensor. */
 
 import { cpu, type DeviceInfo } from '../device.js';
 import { type DTypeInfo, dtypeFromCode, TypeCode } from '../dtype.js';

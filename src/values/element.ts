@@ -1,8 +1,4 @@
-/**
- * One element in memory: converts bits at a bit offset to a JavaScript value and back, for every dtype.
- *
- * @module
- */
+/** One element in memory: converts bits at a bit offset to a JavaScript value and back, for every dtype. */
 
 import { type Complex, type DTypeInfo, dtypeFromName, TypeCode } from '../dtype.js';
 import { ArgumentTypeError, ArgumentValueError } from '../errors.js';

@@ -1,8 +1,6 @@
 /**
  * Numbers as text in columns, aligned at the decimal point. The text has as many digits as distinguish the values of
  * the type, at most eight after the point. It has an exponent where plain digits would hide small or large values.
- *
- * @module
  */
 
 import { type Complex, type DTypeInfo, dtypeFromName, TypeCode } from '../dtype.js';

@@ -1,8 +1,4 @@
-/**
- * Iteration over elements in row-major order.
- *
- * @module
- */
+/** Iteration over elements in row-major order. */
 
 import type { Descriptor } from '../storage/descriptor.js';
 import { type ElementCodec, type ElementValue, elementCodec } from './element.js';

@@ -1,8 +1,4 @@
-/**
- * Small floating-point formats: one decoder and one encoder over a table of formats.
- *
- * @module
- */
+/** Small floating-point formats: one decoder and one encoder over a table of formats. */
 
 import type { BaseDType } from '../dtype.js';
 

@@ -1,8 +1,6 @@
 /**
  * Nested arrays of values: finds their shape and dtype, makes them of a tensor's elements, and writes their values into new
  * memory, which native code fills where there is a backend.
- *
- * @module
  */
 
 import { cpu } from '../device.js';

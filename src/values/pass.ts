@@ -1,8 +1,6 @@
 /**
  * Describes a copy or cast as passes over memory. A pass spells out every lane, complex part and bit offset, and merges
  * axes, so that one small loop, here or in native code, serves all dtypes and layouts.
- *
- * @module
  */
 
 import { type DTypeInfo, dtypeFromName, TypeCode } from '../dtype.js';

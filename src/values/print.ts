@@ -1,8 +1,4 @@
-/**
- * Tensors as text: a head line, and the values in NumPy's layout, summarised when there are many.
- *
- * @module
- */
+/** Tensors as text: a head line, and the values in NumPy's layout, summarised when there are many. */
 
 import { isDLPackError } from '../errors.js';
 import type { Layout } from '../layout.js';

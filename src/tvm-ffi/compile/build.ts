@@ -1,8 +1,4 @@
-/**
- * Builds a library from source files in a temporary folder.
- *
- * @module
- */
+/** Builds a library from source files in a temporary folder. */
 
 import { node } from '../../native/node-modules.js';
 import { library } from '../library.js';

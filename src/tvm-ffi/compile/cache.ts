@@ -2,8 +2,6 @@
  * Compiled libraries in a folder of the user. A file appears there under its final name only when it is complete: it is
  * written under another name and renamed, so processes that build at once do not disturb each other. A library is named
  * after its content, so a file that another process has loaded never changes.
- *
- * @module
  */
 
 import { ArgumentTypeError, LoadError, textOf } from '../../errors.js';

@@ -1,8 +1,6 @@
 /**
  * The command lines of compilers and linkers, for each system. Nothing here reads the machine, so tests compare the
  * command lines of every system on any of them.
- *
- * @module
  */
 
 const common = ['-std=c++17', '-O2', '-DTVM_FFI_DLL_EXPORT_INCLUDE_METADATA=1'];

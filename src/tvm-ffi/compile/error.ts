@@ -1,8 +1,4 @@
-/**
- * What a compiler reports, as values.
- *
- * @module
- */
+/** What a compiler reports, as values. */
 
 import { DLPackError } from '../../errors.js';
 

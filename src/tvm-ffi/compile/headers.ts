@@ -1,8 +1,4 @@
-/**
- * The C++ headers of TVM-FFI, which the Python package apache-tvm-ffi contains beside the library.
- *
- * @module
- */
+/** The C++ headers of TVM-FFI, which the Python package apache-tvm-ffi contains beside the library. */
 
 import type { Hash } from 'node:crypto';
 import { ArgumentTypeError, LoadError } from '../../errors.js';

@@ -1,8 +1,6 @@
 /**
  * The files that a compiler gets: the user's source between the headers of TVM-FFI and the exports of its functions.
  * `#line` makes compilers count the lines of each piece from 1, under the name of its option.
- *
- * @module
  */
 
 import { ArgumentTypeError, ArgumentValueError } from '../../errors.js';

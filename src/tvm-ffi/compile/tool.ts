@@ -1,8 +1,4 @@
-/**
- * Runs the commands that a build needs.
- *
- * @module
- */
+/** Runs the commands that a build needs. */
 import { node } from '../../native/node-modules.js';
 
 const { resolve, sep } = node.path;

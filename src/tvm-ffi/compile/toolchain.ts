@@ -1,8 +1,4 @@
-/**
- * The compilers of this machine.
- *
- * @module
- */
+/** The compilers of this machine. */
 
 import { ArgumentTypeError, LoadError } from '../../errors.js';
 import { node } from '../../native/node-modules.js';
