@@ -20,6 +20,27 @@ inline void HoldIn(Instance* self, Storage* storage, bool report, Request* reque
   request->status = request->handle == 0 ? kOutOfMemory : kOk;
 }
 
+// Memory that a request names: that of a storage in the table or, with the handle 0, that of a Uint8Array.
+struct NamedMemory {
+  NamedMemory(Instance* self, uint32_t handle, napi_value array) : storage(GetHeld(self, handle)) {
+    if (storage != nullptr) {
+      data = static_cast<uint8_t*>(storage->data);
+      nbytes = storage->nbytes;
+    } else if (handle == 0) {
+      const Elements<uint8_t> bytes(self->env, array);
+      data = bytes.data;
+      nbytes = bytes.length;
+      is_array = bytes.is_valid;
+    }
+  }
+  bool is_valid() const { return storage != nullptr || is_array; }
+
+  Storage* storage;  // NULL for an array
+  uint8_t* data = nullptr;
+  uint64_t nbytes = 0;
+  bool is_array = false;
+};
+
 // Each table is in the file with its name.
 extern const NamedFunction kExchangeFunctions[], kMemoryFunctions[], kConvertFunctions[], kMappingFunctions[],
     kSharedMemoryFunctions[];

@@ -42,7 +42,6 @@ static Managed* ExportTensor(Instance* self, WireTensor* wire, int32_t* status) 
     return nullptr;
   }
   RetainStorage(storage, self->thread);
-  Count(self->thread, counts.exports, 1);
   return managed;
 }
 

@@ -36,7 +36,7 @@ static int Allocate(DLTensor* prototype, DLManagedTensorVersioned** out, void* e
   Descriptor descriptor;
   Reach reach;
   Clear(&descriptor);
-  Status status = DescribeLayout(tensor, 0, &descriptor, &reach);
+  const Status status = DescribeLayout(tensor, 0, &descriptor, &reach);
   if (status == kNdim || status == kNullShape) {
     return fail("ValueError", "Expected 0 to 64 axes with a shape for an allocation");
   }
@@ -45,22 +45,18 @@ static int Allocate(DLTensor* prototype, DLManagedTensorVersioned** out, void* e
   if (device_type != kDLCUDA) descriptor.device.device_id = 0;  // other device types have no number
   const uint64_t nbytes = static_cast<uint64_t>(reach.high);
   Storage* storage = device_type == kDLCPU ? AllocateStorage(nbytes) : AllocateOnDevice(prototype->device, nbytes);
-  *out = storage == nullptr ? nullptr : ExportManaged<DLManagedTensorVersioned>(descriptor, storage, &status);
+  *out = storage == nullptr ? nullptr : ExportChecked<DLManagedTensorVersioned>(descriptor, storage, this_thread);
   if (*out == nullptr) {
     if (storage != nullptr) ReleaseStorage(storage);
     return fail("MemoryError", "Out of memory for a tensor");
   }
-  Count(counts.exports, 1);
   return 0;
 }
 
 // The Python functions of the table are filled in when an interpreter is attached. Until then there is no PyObject to
 // convert, and no Python error indicator to set.
-static int FromPyObject(void*, DLManagedTensorVersioned** out) {
-  *out = nullptr;
-  return -1;
-}
-static int ToPyObject(DLManagedTensorVersioned*, void** out) {
+template <class Given, class Made>
+static int Convert(Given*, Made** out) {
   *out = nullptr;
   return -1;
 }
@@ -75,12 +71,7 @@ static int CurrentWorkStream(DLDeviceType device_type, int32_t device_id, void**
 }
 
 static DLPackExchangeAPI api = {
-    {{DLPACK_MAJOR_VERSION, DLPACK_MINOR_VERSION}, nullptr},
-    Allocate,
-    FromPyObject,
-    ToPyObject,
-    nullptr,
-    CurrentWorkStream,
+    {{DLPACK_MAJOR_VERSION, DLPACK_MINOR_VERSION}, nullptr}, Allocate, Convert, Convert, nullptr, CurrentWorkStream,
 };
 
 DLPackExchangeAPI* ExchangeApi() { return &api; }

@@ -6,7 +6,6 @@
 #define NAPI_VERSION 8
 #include <node_api.h>
 
-#include "checked_layout.h"
 #include "handle_table.h"
 #include "managed_tensor.h"
 #include "release_queue.h"
@@ -19,6 +18,15 @@ struct Held {
   bool is_reporter;  // the garbage collector was told about the memory of this reference
   bool is_at_home;   // this thread is the storage's home
   bool is_lasting;   // its bytes are in `lasting` of the instance
+};
+
+// Everything about a tensor that JavaScript sent, except its memory. JavaScript numbers the layouts that it sends, and
+// native code keeps the last few. JavaScript leaves out a layout that native code keeps, and native code then checks
+// only that the elements lie inside the memory. docs/decisions/checked-layouts.md has the figures.
+struct CheckedLayout {
+  uint32_t number;  // 0: none
+  Reach reach;
+  Descriptor descriptor;  // its offset and trace are those of the tensor that was read last
 };
 
 struct Instance {

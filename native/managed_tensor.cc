@@ -11,14 +11,14 @@ template <class Managed>
 struct Exported {
   Managed managed;  // must be first, because the deleter gets its address
   Storage* storage;
-  Trace* trace;       // NULL unless JavaScript records where exports are made
+  uint32_t trace;     // 0 unless JavaScript records where exports are made
   size_t block_size;  // stored here, because a consumer could overwrite the number of axes
   int64_t dims[];
 };
 
 template <class Managed>
 static void FreeExported(Exported<Managed>* exported, ThreadCache* cache) {
-  if (exported->trace != nullptr) EndTrace(exported->trace);
+  if (exported->trace != 0) EndTrace(exported->trace);
   if (exported->block_size == kLargeBlock) {
     GiveBlockBack(cache, kLargeBlock, exported);
   } else {
@@ -37,23 +37,8 @@ static void DeleteExported(Managed* self) {
   ReleaseStorage(storage, cache);
 }
 
-static void SetVersion(DLManagedTensor*, const Descriptor&) {}
-static void SetVersion(DLManagedTensorVersioned* managed, const Descriptor& descriptor) {
-  managed->version.major = DLPACK_MAJOR_VERSION;
-  managed->version.minor = DLPACK_MINOR_VERSION;
-  managed->flags = descriptor.flags;
-}
-
-static DLPackVersion VersionOf(const DLManagedTensor*) { return DLPackVersion{0, 0}; }
-static DLPackVersion VersionOf(const DLManagedTensorVersioned* managed) { return managed->version; }
-
-static bool IsVersionSupported(const DLManagedTensor*) { return true; }
-static bool IsVersionSupported(const DLManagedTensorVersioned* managed) {
-  return managed->version.major == DLPACK_MAJOR_VERSION;
-}
-
-static uint64_t FlagsOf(const DLManagedTensor*) { return 0; }
-static uint64_t FlagsOf(const DLManagedTensorVersioned* managed) { return managed->flags; }
+template <class Managed>
+static constexpr bool kIsVersioned = __is_same(Managed, DLManagedTensorVersioned);
 
 // Copies the given strides. Uses row-major strides if none are given, or for an axis whose stride is out of range but
 // never used.
@@ -77,22 +62,29 @@ Managed* ExportChecked(const Descriptor& descriptor, Storage* storage, ThreadCac
   if (block == nullptr) return nullptr;
   Exported<Managed>* exported = static_cast<Exported<Managed>*>(block);
   exported->block_size = size <= kLargeBlock ? kLargeBlock : size;
-  exported->trace = descriptor.trace == 0 ? nullptr : BeginTrace(descriptor.trace);
+  exported->trace = descriptor.trace == 0 ? 0 : BeginTrace(descriptor.trace);
   exported->storage = storage;
   Managed* managed = &exported->managed;
-  SetVersion(managed, descriptor);
+  if constexpr (kIsVersioned<Managed>) {
+    managed->version = DLPackVersion{DLPACK_MAJOR_VERSION, DLPACK_MINOR_VERSION};
+    managed->flags = descriptor.flags;
+  }
   managed->manager_ctx = exported;
   managed->deleter = DeleteExported<Managed>;
   managed->dl_tensor = TensorOver(descriptor, storage->data, exported->dims);
+  Count(cache, counts.exports, 1);
   return managed;
 }
 
 template <class Managed>
 Managed* ExportManaged(const Descriptor& descriptor, Storage* storage, Status* status) {
   *status = CheckInside(descriptor, storage->nbytes);
-  if (*status != kOk) return nullptr;
-  Managed* managed = ExportChecked<Managed>(descriptor, storage, this_thread);
-  if (managed == nullptr) *status = kOutOfMemory;
+  Managed* managed = *status == kOk ? ExportChecked<Managed>(descriptor, storage, this_thread) : nullptr;
+  if (managed != nullptr) {
+    RetainStorage(storage);
+  } else if (*status == kOk) {
+    *status = kOutOfMemory;
+  }
   return managed;
 }
 
@@ -279,12 +271,16 @@ template <class Managed>
 Storage* ImportManaged(Managed* managed, Descriptor* descriptor, Status* status, TensorSignature* last,
                        uint32_t known) {
   Clear(descriptor);
-  descriptor->version = VersionOf(managed);
-  // Another major version has another layout, so only the deleter may be used.
-  if (!IsVersionSupported(managed)) return Refuse(managed, kVersion, status);
+  uint64_t flags = 0;
+  if constexpr (kIsVersioned<Managed>) {
+    descriptor->version = managed->version;
+    // Another major version has another layout, so only the deleter may be used.
+    if (managed->version.major != DLPACK_MAJOR_VERSION) return Refuse(managed, kVersion, status);
+    flags = managed->flags;
+  }
   const DLTensor tensor = managed->dl_tensor;
   Reach reach;
-  *status = Describe(tensor, FlagsOf(managed), descriptor, &reach, last, known);
+  *status = Describe(tensor, flags, descriptor, &reach, last, known);
   if (*status != kOk) {
     if (known != 0 && descriptor->signature == known) CopyDims(last->descriptor, descriptor);
     return Refuse(managed, *status, status);

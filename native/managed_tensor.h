@@ -27,13 +27,13 @@ struct TensorSignature {
   Descriptor descriptor;
 };
 
-// Makes a managed tensor that takes over one reference to `storage`. NULL, with the reason in `status`, when out of
-// memory or when the tensor does not lie inside the storage; the caller keeps the reference then. Managed is
-// DLManagedTensor or DLManagedTensorVersioned. The caller counts the export, and the deleter subtracts it again.
+// Makes a managed tensor with a reference to `storage`, and counts it until its deleter runs. NULL, with the reason in
+// `status`, when out of memory or when the tensor does not lie inside the storage. Managed is DLManagedTensor or
+// DLManagedTensorVersioned.
 template <class Managed>
 Managed* ExportManaged(const Descriptor& descriptor, Storage* storage, Status* status);
 
-// As above for a tensor that lies inside the storage. NULL when out of memory.
+// As above for a tensor that lies inside the storage. Takes over a reference of the caller, unless out of memory.
 template <class Managed>
 Managed* ExportChecked(const Descriptor& descriptor, Storage* storage, ThreadCache* cache);
 

@@ -1,51 +1,32 @@
 #include "trace.h"
 
-#include <stdlib.h>
-
+#include "handle_table.h"
 #include "lock.h"
 
 namespace dlpack {
 
-struct Trace {
-  Trace* previous;
-  Trace* next;
-  double place;
-};
+static HandleTable<double> traces;
+static Lock traces_lock;
 
-static Trace* first;
-static Lock list_lock;
-
-Trace* BeginTrace(double place) {
-  Trace* trace = static_cast<Trace*>(malloc(sizeof(Trace)));
-  if (trace == nullptr) return nullptr;
-  trace->previous = nullptr;
-  trace->place = place;
-  LockScope scope(&list_lock);
-  trace->next = first;
-  if (first != nullptr) first->previous = trace;
-  first = trace;
-  return trace;
+uint32_t BeginTrace(double place) {
+  LockScope scope(&traces_lock);
+  return traces.Add(place);
 }
 
-void EndTrace(Trace* trace) {
-  if (trace == nullptr) return;
-  {
-    LockScope scope(&list_lock);
-    if (trace->previous == nullptr) {
-      first = trace->next;
-    } else {
-      trace->previous->next = trace->next;
-    }
-    if (trace->next != nullptr) trace->next->previous = trace->previous;
-  }
-  free(trace);
+void EndTrace(uint32_t trace) {
+  if (trace == 0) return;
+  LockScope scope(&traces_lock);
+  double place;
+  traces.Remove(trace, &place);
 }
 
 size_t ListTraces(double* places, size_t capacity) {
   size_t count = 0;
-  LockScope scope(&list_lock);
-  for (Trace* trace = first; trace != nullptr; trace = trace->next) {
-    if (count < capacity) places[count] = trace->place;
+  LockScope scope(&traces_lock);
+  for (uint32_t trace = 1; trace < traces.capacity; ++trace) {
+    const double* place = traces.Find(trace);
+    if (place == nullptr) continue;
+    if (count < capacity) places[count] = *place;
     ++count;
   }
   return count;

@@ -1,17 +1,16 @@
-// Traces: a list of the live exports for which JavaScript recorded where they were made (debug mode). Any thread.
+// Traces: the live exports for which JavaScript recorded where they were made (debug mode). Any thread.
 #pragma once
 
 #include <stddef.h>
+#include <stdint.h>
 
 namespace dlpack {
 
-struct Trace;
+// The number of a new trace; 0 when out of memory, and the export then has no trace.
+uint32_t BeginTrace(double place);
 
-// NULL when out of memory; the export then has no trace.
-Trace* BeginTrace(double place);
-
-// NULL is allowed.
-void EndTrace(Trace* trace);
+// 0 is allowed.
+void EndTrace(uint32_t trace);
 
 // Writes up to `capacity` places and returns how many exist.
 size_t ListTraces(double* places, size_t capacity);

@@ -72,7 +72,7 @@ struct alignas(8) WireTensor {
   uint32_t handle;
   // code, bits and lanes, packed as in DLDataType
   uint32_t dtype;
-  // the number of axes; -1: JavaScript left out the layout, see checked_layout.h
+  // the number of axes; -1: JavaScript left out the layout, see instance.h
   int32_t ndim;
   // DLPACK_FLAG_BITMASK_*
   uint32_t flags;

@@ -29,19 +29,6 @@ static bool ReadPass(const ConvertRequest& request, Pass* pass) {
          ReadNumbers(request.to_steps, pass->ndim, pass->to_step);
 }
 
-// The memory of a storage that this instance holds, or of the typed array that is passed instead.
-static uint8_t* MemoryOf(Instance* self, uint32_t handle, napi_value array, uint64_t* nbytes) {
-  if (handle == 0) {
-    const Elements<uint8_t> elements(self->env, array);
-    *nbytes = elements.length;
-    return elements.data;
-  }
-  Storage* storage = GetHeld(self, handle);
-  if (storage == nullptr) return nullptr;
-  *nbytes = storage->nbytes;
-  return static_cast<uint8_t*>(storage->data);
-}
-
 // Whether the pass can run, and stays inside the memory of both sides.
 static bool IsSound(const Pass& pass, uint64_t from_nbytes, uint64_t to_nbytes) {
   const uint64_t most = uint64_t{1} << 59;  // so that their bits can be counted
@@ -82,10 +69,10 @@ static bool ReadAxes(const Descriptor& tensor, Pass* pass, int64_t* count) {
 // kNapi for types that need another way.
 static void Copy(Instance* self, CopyRequest* request, napi_env, napi_value array) {
   request->status = kNapi;
-  uint64_t from_nbytes = 0;
   Descriptor tensor;
   Pass pass;
-  pass.from = MemoryOf(self, request->tensor.handle, array, &from_nbytes);
+  const NamedMemory from(self, request->tensor.handle, array);
+  pass.from = from.data;
   if (pass.from == nullptr || ReadWire(self, request->tensor, &tensor) != kOk || tensor.dtype.lanes != 1) {
     return;
   }
@@ -103,7 +90,7 @@ static void Copy(Instance* self, CopyRequest* request, napi_env, napi_value arra
   pass.from_bit = static_cast<int64_t>(tensor.byte_offset) * 8;
   pass.to_bit = 0;
   const uint64_t nbytes = static_cast<uint64_t>(count * (pass.to_bits / 8));
-  if (!IsSound(pass, from_nbytes, nbytes)) return;
+  if (!IsSound(pass, from.nbytes, nbytes)) return;
   Storage* to = AllocateStorage(nbytes);
   if (to != nullptr) {
     pass.to = static_cast<uint8_t*>(to->data);
@@ -117,11 +104,10 @@ static void Convert(Instance* self, ConvertRequest* request, napi_env, napi_valu
   Pass pass;
   request->is_done = 0;
   if (!ReadPass(*request, &pass)) return;
-  uint64_t from_nbytes = 0;
-  uint64_t to_nbytes = 0;
-  pass.from = MemoryOf(self, request->from_handle, source, &from_nbytes);
-  pass.to = MemoryOf(self, request->to_handle, target, &to_nbytes);
-  if (pass.from == nullptr || pass.to == nullptr || !IsSound(pass, from_nbytes, to_nbytes)) return;
+  const NamedMemory from(self, request->from_handle, source), to(self, request->to_handle, target);
+  pass.from = from.data;
+  pass.to = to.data;
+  if (pass.from == nullptr || pass.to == nullptr || !IsSound(pass, from.nbytes, to.nbytes)) return;
   RunPass(pass);
   request->is_done = 1;
 }

@@ -37,7 +37,6 @@ struct Kernel {
   Row stream;  // replaces both and bypasses the caches; NULL where there is no such row
   Row stream_packed;
   size_t from_size;
-  size_t middle_size;
   size_t to_size;
 };
 
@@ -81,8 +80,7 @@ static bool IsInteger(ElementType type) { return type <= kHandle; }
 static bool FindKernel(const Pass& pass, const Rows& rows, Kernel* kernel) {
   const ElementType from = pass.from_type;
   const ElementType to = pass.to_type;
-  *kernel = Kernel{nullptr, nullptr, nullptr, nullptr, nullptr, UnitSize(pass.from_bits), 0, UnitSize(pass.to_bits)};
-  kernel->middle_size = kernel->from_size;
+  *kernel = Kernel{nullptr, nullptr, nullptr, nullptr, nullptr, UnitSize(pass.from_bits), UnitSize(pass.to_bits)};
   if (from == to && pass.from_bits == pass.to_bits) {
     return pass.from_bits < 8 || pass.from_bits == 8 || pass.from_bits == 16 || pass.from_bits == 32 ||
            pass.from_bits == 64 || pass.from_bits == 128;
@@ -96,11 +94,9 @@ static bool FindKernel(const Pass& pass, const Rows& rows, Kernel* kernel) {
   if (wide || (IsInteger(from) && IsInteger(to))) {
     const bool is_unsigned = from == kUInt64 || from == kHandle;
     kernel->first = from == kInt64 || is_unsigned ? nullptr : rows.to_i64[from];
-    kernel->middle_size = 8;
     kernel->second = (is_unsigned ? rows.from_u64 : rows.from_i64)[to];
     return true;
   }
-  kernel->middle_size = 4;
   kernel->first = from == kFloat32 ? nullptr : rows.to_f32[from];
   kernel->packed = rows.packed_to_f32[from];
   kernel->second = to == kFloat32 ? nullptr : rows.from_f32[to];

@@ -36,29 +36,8 @@ static Result HandOverBinding(Storage* storage, const StreamRef& stream, Storage
   return Lend(storage, stream);
 }
 
-// One side of a copy: a storage in the table, or a Uint8Array.
-struct Side {
-  Storage* storage;  // NULL for an array
-  char* data;
-  uint64_t nbytes;
-};
-
-static bool FindSide(const CudaContext* self, napi_env env, uint32_t handle, napi_value array, Side* side) {
-  *side = Side{};
-  if (handle != 0) {
-    side->storage = GetHeld(self->instance, handle);
-    if (side->storage == nullptr) return false;
-    side->data = static_cast<char*>(side->storage->data);
-    side->nbytes = side->storage->nbytes;
-    return true;
-  }
-  const Elements<uint8_t> bytes(env, array);
-  side->data = reinterpret_cast<char*>(bytes.data);
-  side->nbytes = bytes.length;
-  return bytes.is_valid;
-}
-
-static bool ReadStep(const CopyStep* step, const Side& source, const Side& target, CopyRequest* request) {
+static bool ReadStep(const CopyStep* step, const NamedMemory& source, const NamedMemory& target, CopyRequest* request) {
+  if (!source.is_valid() || !target.is_valid()) return false;
   if (step->ndim < 0 || step->ndim > kMaxNdim || !IsSize(step->from_offset) || !IsSize(step->to_offset)) return false;
   if (!(step->item_bytes >= 1 && step->item_bytes <= 16)) return false;
   request->item = static_cast<int64_t>(step->item_bytes);
@@ -80,26 +59,25 @@ static bool ReadStep(const CopyStep* step, const Side& source, const Side& targe
       !FitsInside(request->ndim, request->shape, request->target_steps, to, request->item, target.nbytes)) {
     return false;
   }
-  request->source = source.data + from;
-  request->target = target.data + to;
+  request->source = reinterpret_cast<char*>(source.data + from);
+  request->target = reinterpret_cast<char*>(target.data + to);
   return true;
 }
 
 // The storage of a side, if it has uses. Plain host memory has none, because the caller waits for the copy or keeps the
 // memory.
-static Storage* UsedBy(int32_t device_type, const Side& side) { return device_type == kDLCPU ? nullptr : side.storage; }
+static Storage* UsedBy(int32_t device_type, const NamedMemory& side) {
+  return device_type == kDLCPU ? nullptr : side.storage;
+}
 
 // copy(source, target): queues a copy. An argument is an array for a side that is not a storage in the table.
-static void CopyBinding(CudaContext* self, CopyStep* step, napi_env env, napi_value from, napi_value to) {
+static void CopyBinding(CudaContext* self, CopyStep* step, napi_env, napi_value from, napi_value to) {
   Device* device = DeviceOf(step);
   if (device == nullptr) return;
-  Side source, target;
+  const NamedMemory source(self->instance, step->from_handle, from), target(self->instance, step->to_handle, to);
   CopyRequest request;
   step->status = kInvalidValue;
-  if (!FindSide(self, env, step->from_handle, from, &source) || !FindSide(self, env, step->to_handle, to, &target) ||
-      !ReadStep(step, source, target, &request)) {
-    return;
-  }
+  if (!ReadStep(step, source, target, &request)) return;
   const StreamRef stream = {device, StreamOf(step)};
   step->status = UseOnStream(stream, {UsedBy(step->from_type, source), UsedBy(step->to_type, target)},
                              [&] { return QueueCopy(device, request, stream.handle); });
@@ -143,12 +121,12 @@ struct AsyncCopy {
 static napi_value CopyAsyncBinding(CudaContext* self, CopyStep* step, napi_env env) {
   Device* device = DeviceOf(step);
   if (device == nullptr) return nullptr;
-  Side source, target;
+  const NamedMemory source(self->instance, step->from_handle, nullptr);
+  const NamedMemory target(self->instance, step->to_handle, nullptr);
   AsyncCopy* copy = static_cast<AsyncCopy*>(calloc(1, sizeof(AsyncCopy)));
   step->status = kInvalidValue;
   if (copy == nullptr) return nullptr;
-  if (!FindSide(self, env, step->from_handle, nullptr, &source) ||
-      !FindSide(self, env, step->to_handle, nullptr, &target) || !ReadStep(step, source, target, &copy->request)) {
+  if (!ReadStep(step, source, target, &copy->request)) {
     copy->Free();
     return nullptr;
   }

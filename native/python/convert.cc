@@ -64,8 +64,7 @@ bool OfferToTable(const Descriptor& descriptor, Storage* storage, const DLPackEx
 }
 
 // Converts through the table of the class, without running Python code.
-Object* ConvertByTable(Objects* self, const TypeEntry& entry, const Descriptor& descriptor, Storage* storage,
-                       Outcome* outcome) {
+Object* ConvertByTable(const TypeEntry& entry, const Descriptor& descriptor, Storage* storage, Outcome* outcome) {
   // Libraries ignore the read-only flag when they import through a table, and PyTorch up to 2.13 ends the process when
   // it meets a negative stride (pytorch#188047).
   bool must_copy = (descriptor.flags & DLPACK_FLAG_BITMASK_READ_ONLY) != 0 && entry.api != ExchangeApi();
@@ -74,15 +73,12 @@ Object* ConvertByTable(Objects* self, const TypeEntry& entry, const Descriptor& 
     outcome->result_kind = kMustCopy;
     return nullptr;
   }
-  RetainStorage(storage, self->instance->thread);
   Status status;
   DLManagedTensorVersioned* managed = ExportManaged<DLManagedTensorVersioned>(descriptor, storage, &status);
   if (managed == nullptr) {
-    ReleaseStorage(storage);
     return Raise(api.PyExc_BufferError, status == kOutOfMemory ? "Out of memory for a managed tensor"
                                                                : "Expected a tensor that lies inside its memory");
   }
-  Count(self->instance->thread, counts.exports, 1);
   Ref result(HandToTable(*entry.api, managed));
   if (!result || TypeOf(result.get()) == entry.type || api.PyType_IsSubtype(TypeOf(result.get()), entry.type))
     return result.take();
@@ -97,10 +93,9 @@ Object* ConvertByFunction(TypeEntry* entry, Object* tensor, bool may_copy) {
   return CallVector(entry->from_dlpack, arguments + 1, 1, may_copy ? nullptr : names.copy_tuple);
 }
 
-Object* ConvertTo(Objects* self, TypeEntry* entry, const Descriptor& descriptor, Storage* storage, bool may_copy,
-                  Outcome* outcome) {
+Object* ConvertTo(TypeEntry* entry, const Descriptor& descriptor, Storage* storage, bool may_copy, Outcome* outcome) {
   if (entry->api != nullptr && OfferToTable(descriptor, storage, *entry->api))
-    return ConvertByTable(self, *entry, descriptor, storage, outcome);
+    return ConvertByTable(*entry, descriptor, storage, outcome);
   if (entry->is_numpy && FitsNumPy(descriptor)) return NewNumPyArray(descriptor, storage);
   // From here on library code runs. It may call JavaScript that disposes the tensor, so this Python tensor keeps the
   // memory.
@@ -115,10 +110,9 @@ Object* ConvertTo(Objects* self, TypeEntry* entry, const Descriptor& descriptor,
 }
 
 // The object, or NULL, perhaps with an exception or another outcome, when the class's from_dlpack has to be called.
-Object* ConvertDirectly(Objects* self, const TypeEntry& entry, const Descriptor& descriptor, Storage* storage,
-                        Outcome* outcome) {
+Object* ConvertDirectly(const TypeEntry& entry, const Descriptor& descriptor, Storage* storage, Outcome* outcome) {
   if (entry.api != nullptr) {
-    return OfferToTable(descriptor, storage, *entry.api) ? ConvertByTable(self, entry, descriptor, storage, outcome)
+    return OfferToTable(descriptor, storage, *entry.api) ? ConvertByTable(entry, descriptor, storage, outcome)
                                                          : nullptr;
   }
   if (entry.is_numpy) return FitsNumPy(descriptor) ? NewNumPyArray(descriptor, storage) : nullptr;
@@ -128,9 +122,8 @@ Object* ConvertDirectly(Objects* self, const TypeEntry& entry, const Descriptor&
 }
 
 // The object that the from_dlpack of the class would make; or NULL, without an exception, and the outcome kDeclined.
-Object* ServeConverter(Objects* self, const TypeEntry& entry, const Descriptor& descriptor, Storage* storage,
-                       Outcome* outcome) {
-  Object* result = ConvertDirectly(self, entry, descriptor, storage, outcome);
+Object* ServeConverter(const TypeEntry& entry, const Descriptor& descriptor, Storage* storage, Outcome* outcome) {
+  Object* result = ConvertDirectly(entry, descriptor, storage, outcome);
   if (result != nullptr) return result;
   api.PyErr_Clear();  // the function raises its own exception
   outcome->result_kind = kDeclined;
@@ -148,10 +141,10 @@ Object* ConvertTensor(Objects* self, ConversionRequest* request) {
   Storage* storage = ReadTensor(self, request->tensor, &descriptor);
   if (storage == nullptr) return RaiseReleased(kTensor);
   const TypeEntry* converter = FindConverter(held);
-  if (converter != nullptr) return ServeConverter(self, *converter, descriptor, storage, outcome);
+  if (converter != nullptr) return ServeConverter(*converter, descriptor, storage, outcome);
   const bool may_copy = request->may_copy != 0;
   TypeEntry* entry = FindType(held);
-  if (entry != nullptr) return ConvertTo(self, entry, descriptor, storage, may_copy, outcome);
+  if (entry != nullptr) return ConvertTo(entry, descriptor, storage, may_copy, outcome);
   if (!api.PyType_IsSubtype(TypeOf(held), api.PyType_Type)) {
     return Raise(api.PyExc_TypeError, "Expected a class of tensors, such as torch.Tensor or numpy.ndarray");
   }
@@ -161,7 +154,7 @@ Object* ConvertTensor(Objects* self, ConversionRequest* request) {
   entry = LookUpType(type.get());
   Object* result = nullptr;
   if (entry != nullptr) {
-    result = ConvertTo(self, entry, descriptor, storage, may_copy, outcome);
+    result = ConvertTo(entry, descriptor, storage, may_copy, outcome);
   } else {
     api.PyErr_SetString(api.PyExc_RuntimeError, "Out of memory for a class");
   }

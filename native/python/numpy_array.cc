@@ -106,7 +106,7 @@ static void ReleaseMemory(Object* capsule) {
   SavedError error;
   void* storage = api.PyCapsule_GetPointer(capsule, kMemory);
   if (storage == nullptr) return;
-  EndTrace(static_cast<Trace*>(api.PyCapsule_GetContext(capsule)));
+  EndTrace(static_cast<uint32_t>(reinterpret_cast<uintptr_t>(api.PyCapsule_GetContext(capsule))));
   Count(counts.exports, -1);
   ReleaseStorage(static_cast<Storage*>(storage));
 }
@@ -119,7 +119,9 @@ Object* NewNumPyArray(const Descriptor& descriptor, Storage* storage) {
   if (!base) return nullptr;
   RetainStorage(storage);
   Count(counts.exports, 1);
-  if (descriptor.trace != 0) api.PyCapsule_SetContext(base.get(), BeginTrace(descriptor.trace));
+  if (descriptor.trace != 0) {
+    api.PyCapsule_SetContext(base.get(), reinterpret_cast<void*>(uintptr_t{BeginTrace(descriptor.trace)}));
+  }
   Ref descr(numpy.descr_from_type(kDTypes[FindDType(descriptor.dtype)].number));
   if (!descr) return nullptr;
   const intptr_t item = descriptor.dtype.bits / 8;

@@ -48,18 +48,12 @@ void DestroyCapsule(Object* capsule) {
   if (managed != nullptr) DeleteManaged(managed);
 }
 
-// Exports with a reference of its own. NULL with an exception set.
+// NULL with an exception set.
 template <class Managed>
 Managed* NewManaged(const Descriptor& descriptor, Storage* storage) {
   Status status;
-  RetainStorage(storage);
   Managed* managed = ExportManaged<Managed>(descriptor, storage, &status);
-  if (managed == nullptr) {
-    ReleaseStorage(storage);
-    return Raise(api.PyExc_BufferError, "Out of memory for a managed tensor");
-  }
-  Count(counts.exports, 1);
-  return managed;
+  return managed != nullptr ? managed : Raise(api.PyExc_BufferError, "Out of memory for a managed tensor");
 }
 
 template <class Managed>

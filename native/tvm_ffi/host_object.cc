@@ -16,33 +16,25 @@ struct HostField {
   int64_t index;
 };
 
+// An object, or a function: the library calls `safe_call` with the object itself, because `cpp_call` is NULL.
 struct HostObject {
   TVMFFIObject header;
+  TVMFFIFunctionCell cell;  // of a function
   HostValue value;
   uint32_t access;  // the JavaScript function that reads and sets fields
 };
 
 static HostField* FieldsOf(HostObject* object) { return reinterpret_cast<HostField*>(object + 1); }
 
-// The library calls `safe_call` with the object itself, because `cpp_call` is NULL.
-struct HostFunction {
-  TVMFFIObject header;
-  TVMFFIFunctionCell cell;
-  HostValue value;
-};
-
 // Run on the thread that drops the last reference. The strong flag releases the contents, the weak flag frees the
 // block.
-static void Delete(void* block, const HostValue& value, int flags) {
-  if ((flags & kTVMFFIObjectDeleterFlagBitMaskStrong) != 0) ReleaseStorage(value.pin);
-  if ((flags & kTVMFFIObjectDeleterFlagBitMaskWeak) != 0) free(block);
+static void Delete(void* self, int flags) {
+  if ((flags & kTVMFFIObjectDeleterFlagBitMaskStrong) != 0) ReleaseStorage(static_cast<HostObject*>(self)->value.pin);
+  if ((flags & kTVMFFIObjectDeleterFlagBitMaskWeak) != 0) free(self);
 }
 
-static void DeleteObject(void* self, int flags) { Delete(self, static_cast<HostObject*>(self)->value, flags); }
-static void DeleteFunction(void* self, int flags) { Delete(self, static_cast<HostFunction*>(self)->value, flags); }
-
 static int CallHostFunction(void* handle, const TVMFFIAny* args, int32_t count, TVMFFIAny* result) {
-  const HostValue& value = static_cast<const HostFunction*>(handle)->value;
+  const HostValue& value = static_cast<const HostObject*>(handle)->value;
   Context* self = is_forked ? nullptr : FindContext(value.serial);
   if (self == nullptr) {
     return Raise("RuntimeError",
@@ -52,23 +44,21 @@ static int CallHostFunction(void* handle, const TVMFFIAny* args, int32_t count, 
   return RunCallback(self, value.number, args, count, result);
 }
 
-template <class T>
-static T* Create(Context* self, uint32_t number, double pin, int32_t type, void (*deleter)(void*, int),
-                 size_t extra = 0) {
-  T* object = static_cast<T*>(calloc(1, sizeof(T) + extra));
+static HostObject* Create(Context* self, uint32_t number, double pin, int32_t type, size_t extra = 0) {
+  HostObject* object = static_cast<HostObject*>(calloc(1, sizeof(HostObject) + extra));
   if (object == nullptr) return nullptr;
   Storage* storage = WrapQueued(self->instance->queue, static_cast<uint64_t>(pin), nullptr, 0);
   if (storage == nullptr) {
     free(object);
     return nullptr;
   }
-  object->header = TVMFFIObject{(uint64_t{1} << 32) | 1, type, 0, deleter};
+  object->header = TVMFFIObject{(uint64_t{1} << 32) | 1, type, 0, Delete};
   object->value = HostValue{self->serial, number, storage};
   return object;
 }
 
 TVMFFIObject* CreateHostObject(Context* self, uint32_t number, double pin) {
-  HostObject* object = Create<HostObject>(self, number, pin, kTVMFFIStaticObjectBegin, DeleteObject);
+  HostObject* object = Create(self, number, pin, kTVMFFIStaticObjectBegin);
   return object == nullptr ? nullptr : &object->header;
 }
 
@@ -95,8 +85,7 @@ static bool Promote(TVMFFIObject* object) {
 
 // An object of a type that RegisterHostType made. `access` is the number of the function that reads and sets fields.
 static TVMFFIObject* CreateTypedObject(Context* self, const HostRequest& request) {
-  const size_t extra = sizeof(HostField) * request.fields;
-  HostObject* object = Create<HostObject>(self, request.number, request.pin, request.type, DeleteObject, extra);
+  HostObject* object = Create(self, request.number, request.pin, request.type, sizeof(HostField) * request.fields);
   if (object == nullptr) return nullptr;
   object->access = request.access;
   for (uint32_t i = 0; i < request.fields; ++i) FieldsOf(object)[i] = HostField{object, i};
@@ -168,10 +157,9 @@ static void RegisterHostMethod(Context*, FieldRequest* request, napi_env env, na
 }
 
 const HostValue* HostValueOf(const Context* self, const TVMFFIObject* object) {
-  const HostValue* value = nullptr;
-  if (object->deleter == DeleteFunction) value = &reinterpret_cast<const HostFunction*>(object)->value;
-  if (object->deleter == DeleteObject) value = &reinterpret_cast<const HostObject*>(object)->value;
-  return value != nullptr && value->serial == self->serial ? value : nullptr;
+  if (object->deleter != Delete) return nullptr;
+  const HostValue* value = &reinterpret_cast<const HostObject*>(object)->value;
+  return value->serial == self->serial ? value : nullptr;
 }
 
 static void Finish(Context* self, HostRequest* request, TVMFFIObject* object) {
@@ -183,7 +171,7 @@ static void Finish(Context* self, HostRequest* request, TVMFFIObject* object) {
 
 // A native function that calls a JavaScript function.
 static void MakeHostFunction(Context* self, HostRequest* request) {
-  HostFunction* function = Create<HostFunction>(self, request->number, request->pin, kTVMFFIFunction, DeleteFunction);
+  HostObject* function = Create(self, request->number, request->pin, kTVMFFIFunction);
   if (function != nullptr) function->cell.safe_call = CallHostFunction;
   Finish(self, request, function == nullptr ? nullptr : &function->header);
 }

@@ -49,11 +49,7 @@ static int AllocateInJavaScript(DLTensor* prototype, DLManagedTensorVersioned** 
     Storage* storage = DescribeTensorObject(*own, &descriptor);
     Status status;
     *out = ExportManaged<DLManagedTensorVersioned>(descriptor, storage, &status);
-    if (*out != nullptr) {
-      Count(counts.exports, 1);
-    } else {
-      ReleaseStorage(storage);
-    }
+    ReleaseStorage(storage);
   }
   ReleaseValue(result);
   if (*out != nullptr) return 0;

@@ -40,7 +40,7 @@ TensorObject* CreateTensorObject(const Descriptor& descriptor, void* data, Stora
   object->header = TVMFFIObject{kSoleReference, kTVMFFITensor, 0, DeleteTensorObject};
   object->tensor = TensorOver(descriptor, data, object->dims);
   object->storage = storage;
-  object->trace = descriptor.trace == 0 ? nullptr : BeginTrace(descriptor.trace);
+  object->trace = descriptor.trace == 0 ? 0 : BeginTrace(descriptor.trace);
   object->flags = descriptor.flags;
   object->byte_offset = descriptor.byte_offset;
   if (storage != nullptr) RetainStorage(storage, cache);

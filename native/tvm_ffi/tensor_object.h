@@ -12,8 +12,8 @@ struct TensorObject {
   TVMFFIObject header;
   DLTensor tensor;   // the last field that the ABI defines
   Storage* storage;  // NULL: the memory is borrowed from JavaScript
-  Trace* trace;
-  uint64_t flags;  // DLPACK_FLAG_BITMASK_*; the library has no field for them
+  uint32_t trace;    // see trace.h; 0: none
+  uint64_t flags;    // DLPACK_FLAG_BITMASK_*; the library has no field for them
   uint64_t byte_offset;
   bool is_block;  // its memory is a large block of the thread cache; stored, because code could overwrite the shape
   int64_t dims[];

@@ -62,7 +62,7 @@ const core = [
     fields: [
       handle,
       ['dtype', 'u32', 'code, bits and lanes, packed as in DLDataType'],
-      ['ndim', 'i32', 'the number of axes; -1: JavaScript left out the layout, see checked_layout.h'],
+      ['ndim', 'i32', 'the number of axes; -1: JavaScript left out the layout, see instance.h'],
       ['flags', 'u32', 'DLPACK_FLAG_BITMASK_*'],
       ['deviceType', 'i32', 'a DLDeviceType'],
       ['deviceId', 'i32', 'the number of the device'],

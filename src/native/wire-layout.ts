@@ -51,7 +51,7 @@ export const enum WireHeader {
 export const enum WireTensor {
   HANDLE = 0, // u32: a storage in the table of the instance
   DTYPE = 1, // u32: code, bits and lanes, packed as in DLDataType
-  NDIM = 2, // i32: the number of axes; -1: JavaScript left out the layout, see checked_layout.h
+  NDIM = 2, // i32: the number of axes; -1: JavaScript left out the layout, see instance.h
   FLAGS = 3, // u32: DLPACK_FLAG_BITMASK_*
   DEVICE_TYPE = 4, // i32: a DLDeviceType
   DEVICE_ID = 5, // i32: the number of the device
