@@ -168,7 +168,7 @@ static void PointerAttributesBinding(CudaContext*, PointerRequest* message) {
   message->device_pointer = device_pointer;
   message->host_pointer = reinterpret_cast<uint64_t>(host_pointer);
   message->is_managed = is_managed;
-  message->ordinal = ordinal;
+  message->device = ordinal;
   message->range_start = start;
   message->range_size = size;
 }

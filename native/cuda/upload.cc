@@ -1,16 +1,47 @@
-#include "upload.h"
-
+// Uploads plain host memory, such as a mapped file, through pinned blocks. Several threads fill them, and each thread
+// fills one block while the device reads its other block. JavaScript thread, except Run and what it calls.
+#include <stdlib.h>
 #include <string.h>
 
 #include <atomic>
 
 #include "../convert/threads.h"
-#include "../platform/platform.h"
+#include "context.h"
 #include "pinned_blocks.h"
+#include "uses.h"
 
 namespace dlpack::cuda {
 
 namespace {
+
+// Bytes of the source that go to one place on the device.
+struct UploadPart {
+  uint64_t offset;  // from the start of the source
+  uint64_t nbytes;
+  char* target;
+  Storage* storage;  // of the target
+};
+
+// Keeps the source and the targets of its parts.
+struct Upload {
+  StreamRef stream;
+  Storage* source;
+  const char* data;  // in the source
+  uint64_t nbytes;
+  int32_t threads;  // how many may fill blocks
+  AsyncWork work;
+  Result result;
+  size_t part_count;
+  UploadPart parts[];  // ordered by their offsets, without overlaps, inside the source
+
+  void Run();
+  napi_value ResultOf(napi_env env, napi_status) { return NumberOf(env, result); }
+  void Free() {
+    for (size_t i = 0; i < part_count; ++i) ReleaseStorage(parts[i].storage);
+    if (source != nullptr) ReleaseStorage(source);
+    free(this);
+  }
+};
 
 // One upload at a time fills blocks for a device, because all threads together fill them as fast as the bus takes them.
 platform::Mutex turns[kMaxDevices];
@@ -25,7 +56,7 @@ const size_t kLargeCopy = 1 << 20;
 const uint32_t kFirstTurns = 4;
 
 struct Job {
-  const UploadRequest* request;
+  const Upload* upload;
   PinnedBlocks* pinned;  // has blocks for `threads` threads or more
   uint32_t threads;
   uint32_t first_turns;  // in which a thread fills a part of a block
@@ -35,12 +66,12 @@ struct Job {
 };
 
 // The first part that ends after `byte`.
-size_t FindPart(const UploadRequest& request, uint64_t byte) {
+size_t FindPart(const Upload& upload, uint64_t byte) {
   size_t low = 0;
-  size_t high = request.part_count;
+  size_t high = upload.part_count;
   while (low < high) {
     const size_t middle = (low + high) / 2;
-    const UploadPart& part = request.parts[middle];
+    const UploadPart& part = upload.parts[middle];
     if (part.offset + part.nbytes <= byte) {
       low = middle + 1;
     } else {
@@ -77,12 +108,12 @@ Result QueueCopies(Address* targets, Address* sources, size_t* bytes, size_t cou
 }
 
 // Queues the copies of the source's bytes from `start` to `end`, which a block holds.
-Result QueueParts(const UploadRequest& request, uint64_t start, uint64_t end, const char* block, StreamHandle stream) {
+Result QueueParts(const Upload& upload, uint64_t start, uint64_t end, const char* block, StreamHandle stream) {
   Address targets[kBatch], sources[kBatch];
   size_t bytes[kBatch];
   size_t count = 0;
-  for (size_t i = FindPart(request, start); i < request.part_count && request.parts[i].offset < end; ++i) {
-    const UploadPart& part = request.parts[i];
+  for (size_t i = FindPart(upload, start); i < upload.part_count && upload.parts[i].offset < end; ++i) {
+    const UploadPart& part = upload.parts[i];
     const uint64_t low = part.offset > start ? part.offset : start;
     const uint64_t high = part.offset + part.nbytes < end ? part.offset + part.nbytes : end;
     if (high <= low) continue;
@@ -104,13 +135,13 @@ Result QueueParts(const UploadRequest& request, uint64_t start, uint64_t end, co
 // from the start, because each tensor that begins or ends inside a block costs a copy.
 uint64_t Claim(Job* job, uint32_t turn, uint64_t* start) {
   const uint64_t block_bytes = job->pinned->block_bytes;
-  const uint64_t nbytes = job->request->nbytes;
+  const uint64_t nbytes = job->upload->nbytes;
   const uint64_t last_blocks = block_bytes * job->threads;
   uint64_t from = job->next_byte.load(std::memory_order_relaxed);
   uint64_t length;
   do {
     if (from >= nbytes) return 0;
-    const bool is_end = from + last_blocks >= nbytes && waiting[job->request->device->id].load() == 0;
+    const bool is_end = from + last_blocks >= nbytes && waiting[job->upload->stream.device->id].load() == 0;
     length = turn < job->first_turns || is_end ? block_bytes / 4 : block_bytes - from % block_bytes;
     if (length > nbytes - from) length = nbytes - from;
   } while (!job->next_byte.compare_exchange_weak(from, from + length, std::memory_order_relaxed));
@@ -121,10 +152,10 @@ uint64_t Claim(Job* job, uint32_t turn, uint64_t* start) {
 // Any thread, several at a time.
 void Work(void* data, int32_t) {
   Job* job = static_cast<Job*>(data);
-  const UploadRequest& request = *job->request;
+  const Upload& upload = *job->upload;
   const uint32_t thread = job->next_thread.fetch_add(1, std::memory_order_relaxed);
   if (thread >= job->threads) return;
-  RelaxedContextScope scope(request.device);
+  RelaxedContextScope scope(upload.stream.device);
   Result result = scope.result();
   for (uint32_t turn = 0; result == kSuccess && job->result.load(std::memory_order_relaxed) == kSuccess; ++turn) {
     uint64_t start = 0;
@@ -132,12 +163,12 @@ void Work(void* data, int32_t) {
     if (length == 0) return;
     const uint32_t block = thread * kBlocksOfThread + turn % kBlocksOfThread;
     const EventHandle event = job->pinned->events[block];
-    char* memory = PlaceInBlock(job->pinned, block, request.source + start);
+    char* memory = PlaceInBlock(job->pinned, block, upload.data + start);
     // The device may still read the block: for this upload, or for the last one.
     result = driver.EventSynchronize(event);
     if (result != kSuccess) break;
-    memcpy(memory, request.source + start, static_cast<size_t>(length));
-    result = QueueParts(request, start, start + length, memory, job->pinned->stream);
+    memcpy(memory, upload.data + start, static_cast<size_t>(length));
+    result = QueueParts(upload, start, start + length, memory, job->pinned->stream);
     if (result == kSuccess) result = driver.EventRecord(event, job->pinned->stream);
   }
   if (result == kSuccess) return;
@@ -159,40 +190,115 @@ bool IsBusIdle(const PinnedBlocks* pinned) {
   return driver.EventQuery(pinned->border) != kNotReady;
 }
 
-Result FillBlocks(const UploadRequest& request, PinnedBlocks* pinned, uint32_t threads) {
-  Job job = {&request, pinned, threads, IsBusIdle(pinned) ? kFirstTurns : 0, {0}, {0}, {kSuccess}};
-  Result result = Order(pinned, pinned->stream, request.stream);
+Result FillBlocks(const Upload& upload, PinnedBlocks* pinned, uint32_t threads) {
+  Job job = {&upload, pinned, threads, IsBusIdle(pinned) ? kFirstTurns : 0, {0}, {0}, {kSuccess}};
+  Result result = Order(pinned, pinned->stream, upload.stream.handle);
   if (result != kSuccess) return result;
   RunOnThreads(static_cast<int32_t>(threads), Work, &job);
   result = job.result.load();
-  return result == kSuccess ? Order(pinned, request.stream, pinned->stream) : result;
+  return result == kSuccess ? Order(pinned, upload.stream.handle, pinned->stream) : result;
+}
+
+// Queues the copies of all parts behind the work that the stream has now, and makes the stream wait for them. Returns
+// when the source has been read. After a failure no copy is left that uses the pinned memory. On a thread of the
+// runtime's pool.
+void Upload::Run() {
+  const Device* device = stream.device;
+  std::atomic<int32_t>* waits = &waiting[device->id];
+  waits->fetch_add(1);
+  // An upload that waits here starts without a pause when the one before it has read its source.
+  platform::MutexScope turn(&turns[device->id]);
+  waits->fetch_sub(1);
+  const uint32_t asked = threads < 1 ? 1 : static_cast<uint32_t>(threads);
+  const uint32_t most = asked < kUploadThreads ? asked : kUploadThreads;
+  PinnedBlocks* pinned = TakePinned(device, nbytes, most, &result);
+  if (pinned == nullptr) return;
+  result = FillBlocks(*this, pinned, most);
+  if (result == kSuccess) return PutPinnedBack(pinned);
+  {
+    // Some copies may have no event behind them.
+    RelaxedContextScope scope(device);
+    driver.StreamSynchronize(pinned->stream);
+  }
+  FreePinned(pinned);
+}
+
+// A row of the argument of upload(): numbers that describe an UploadPart.
+enum Column { kOffset, kNbytes, kTarget, kTargetOffset, kColumns };
+
+bool IsRange(double offset, double nbytes, uint64_t room) {
+  return IsSize(offset) && IsSize(nbytes) && static_cast<uint64_t>(offset) <= room &&
+         static_cast<uint64_t>(nbytes) <= room - static_cast<uint64_t>(offset);
+}
+
+// Reads one row and takes a reference to its target. False when the row does not fit the memory or the row before it.
+bool ReadPart(const CudaContext* self, const double* row, Upload* upload) {
+  if (!IsRange(row[kOffset], row[kNbytes], upload->nbytes) || !(row[kTarget] >= 0 && row[kTarget] <= UINT32_MAX))
+    return false;
+  Storage* target = GetHeld(self->instance, static_cast<uint32_t>(row[kTarget]));
+  if (target == nullptr || !IsRange(row[kTargetOffset], row[kNbytes], target->nbytes)) return false;
+  const size_t i = upload->part_count;
+  UploadPart part = {static_cast<uint64_t>(row[kOffset]), static_cast<uint64_t>(row[kNbytes]),
+                     static_cast<char*>(target->data) + static_cast<uint64_t>(row[kTargetOffset]), target};
+  if (i > 0 && part.offset < upload->parts[i - 1].offset + upload->parts[i - 1].nbytes) return false;
+  RetainStorage(target);
+  upload->parts[i] = part;
+  ++upload->part_count;
+  return true;
+}
+
+bool ReadRequest(const CudaContext* self, const UploadStep* step, const double* rows, size_t count, Upload* upload) {
+  Storage* source = GetHeld(self->instance, step->from_handle);
+  if (source == nullptr || !IsRange(step->from_offset, step->nbytes, source->nbytes)) return false;
+  RetainStorage(upload->source = source);
+  upload->data = static_cast<const char*>(source->data) + static_cast<uint64_t>(step->from_offset);
+  upload->nbytes = static_cast<uint64_t>(step->nbytes);
+  upload->threads = step->threads;
+  for (size_t i = 0; i < count; ++i) {
+    if (!ReadPart(self, rows + i * kColumns, upload)) return false;
+  }
+  return true;
 }
 
 }  // namespace
 
-Result Upload(const UploadRequest& request) {
-  std::atomic<int32_t>* waits = &waiting[request.device->id];
-  waits->fetch_add(1);
-  // An upload that waits here starts without a pause when the one before it has read its source.
-  platform::MutexScope turn(&turns[request.device->id]);
-  waits->fetch_sub(1);
-  Result result;
-  const uint32_t asked = request.threads < 1 ? 1 : static_cast<uint32_t>(request.threads);
-  const uint32_t threads = asked < kUploadThreads ? asked : kUploadThreads;
-  PinnedBlocks* pinned = TakePinned(request.device, request.nbytes, threads, &result);
-  if (pinned == nullptr) return result;
-  result = FillBlocks(request, pinned, threads);
-  if (result == kSuccess) {
-    PutPinnedBack(pinned);
-    return kSuccess;
+// upload(rows: Float64Array): a promise of the driver's result when the source has been read and all copies are queued,
+// or undefined with the reason in the status if the upload did not start. All storages are kept until then.
+static napi_value UploadBinding(CudaContext* self, UploadStep* step, napi_env env, napi_value rows) {
+  Device* device = DeviceOf(step);
+  if (device == nullptr) return nullptr;
+  const Elements<double> numbers(env, rows);
+  step->status = kInvalidValue;
+  if (numbers.length < kColumns) return nullptr;
+  const size_t count = numbers.length / kColumns;
+  Upload* upload = static_cast<Upload*>(calloc(1, sizeof(Upload) + count * sizeof(UploadPart)));
+  if (upload == nullptr) {
+    step->status = kOutOfDeviceMemory;
+    return nullptr;
   }
-  {
-    // Some copies may have no event behind them.
-    RelaxedContextScope scope(request.device);
-    driver.StreamSynchronize(pinned->stream);
+  // On a thread of the pool the per-thread handle would mean that thread's stream.
+  const StreamRef stream = {device, StreamOf(step) == kPerThreadStream ? kLegacyStream : StreamOf(step)};
+  upload->stream = stream;
+  upload->result = kNotReady;
+  if (ReadRequest(self, step, numbers.data, count, upload)) step->status = kSuccess;
+  // The targets are in use on the stream from now on, although the copies are queued later.
+  for (size_t i = 0; i < upload->part_count && step->status == kSuccess; ++i) {
+    step->status = BeginUse(upload->parts[i].storage, stream);
   }
-  FreePinned(pinned);
+  return QueueJob(env, upload, step);
+}
+
+// releasePinned(mayWait): frees the pinned memory that no upload uses. Without `mayWait`, memory that the device still
+// reads stays, and the result is true.
+static napi_value ReleasePinnedBinding(CudaContext*, napi_env env, napi_value wait) {
+  napi_value result = nullptr;
+  bool may_wait = false;
+  napi_get_value_bool(env, wait, &may_wait);
+  napi_get_boolean(env, FreeIdlePinned(may_wait), &result);
   return result;
 }
+
+const NamedFunction kUploadFunctions[] = {
+    {"upload", Binding<UploadBinding>::Call}, {"releasePinned", Binding<ReleasePinnedBinding>::Call}, {}};
 
 }  // namespace dlpack::cuda

@@ -95,7 +95,7 @@ static_assert(offsetof(CopyStep, from_steps) == 576);
 static_assert(offsetof(CopyStep, to_steps) == 1088);
 static_assert(sizeof(CopyStep) == 1600);
 
-// An upload (native/cuda/upload.h). A typed array has its parts.
+// An upload (native/cuda/upload.cc). A typed array has its parts.
 struct alignas(8) UploadStep {
   // the CUresult, written by native code
   int32_t status;
@@ -225,12 +225,12 @@ static_assert(sizeof(AdmitRequest) == 72);
 struct alignas(8) PointerRequest {
   // the CUresult, written by native code
   int32_t status;
+  // the number of the device
+  int32_t device;
   // a CUmemorytype; 0: the driver does not know the address
   uint32_t memory_type;
   // 1 for managed memory
   uint32_t is_managed;
-  // the number of the device
-  int32_t ordinal;
   // the address
   uint64_t address;
   // the CUcontext that owns the memory
@@ -245,9 +245,9 @@ struct alignas(8) PointerRequest {
   uint64_t range_size;
 };
 static_assert(offsetof(PointerRequest, status) == 0);
-static_assert(offsetof(PointerRequest, memory_type) == 4);
-static_assert(offsetof(PointerRequest, is_managed) == 8);
-static_assert(offsetof(PointerRequest, ordinal) == 12);
+static_assert(offsetof(PointerRequest, device) == 4);
+static_assert(offsetof(PointerRequest, memory_type) == 8);
+static_assert(offsetof(PointerRequest, is_managed) == 12);
 static_assert(offsetof(PointerRequest, address) == 16);
 static_assert(offsetof(PointerRequest, context) == 24);
 static_assert(offsetof(PointerRequest, device_pointer) == 32);

@@ -49,7 +49,7 @@ const memory = (maxNdim) => [
   },
   {
     name: 'UploadStep',
-    comment: 'An upload (native/cuda/upload.h). A typed array has its parts.',
+    comment: 'An upload (native/cuda/upload.cc). A typed array has its parts.',
     fields: [
       status,
       device,
@@ -111,9 +111,9 @@ const memory = (maxNdim) => [
     comment: "The driver's attributes of an address. Native code writes all fields except the address.",
     fields: [
       status,
+      ['device', 'i32', 'the number of the device'],
       ['memoryType', 'u32', 'a CUmemorytype; 0: the driver does not know the address'],
       ['isManaged', 'u32', '1 for managed memory'],
-      ['ordinal', 'i32', 'the number of the device'],
       ['address', 'u64', 'the address'],
       ['context', 'u64', 'the CUcontext that owns the memory'],
       ['devicePointer', 'u64', 'the address for code on the device'],

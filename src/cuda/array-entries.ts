@@ -1,7 +1,5 @@
 /**
  * The entries of a `__cuda_array_interface__` as JavaScript values. Each entry is read once and converted to its type.
- *
- * @module
  */
 
 import { ArgumentTypeError, ArgumentValueError, LayoutError } from '../errors.js';

@@ -1,8 +1,4 @@
-/**
- * The CUDA Array Interface of our tensors, version 0 to 3. It keeps nothing alive.
- *
- * @module
- */
+/** The CUDA Array Interface of our tensors, version 0 to 3. It keeps nothing alive. */
 
 import type { DeviceInfo } from '../device.js';
 import { ArgumentTypeError, ArgumentValueError, UnsupportedDeviceError, UnsupportedDTypeError } from '../errors.js';

@@ -2,11 +2,9 @@
  * Tensors over memory that a CUDA Array Interface, version 0 to 3, describes.
  *
  * An interface describes memory and keeps nothing alive. The producer names its stream, and the consumer waits for it.
- *
- * @module
  */
 
-import { type Device, type DeviceInfo, deviceFromType } from '../device.js';
+import { type Device, type DeviceInfo, deviceFromType, parseDevice } from '../device.js';
 import { type DType, type DTypeInfo, dtypeFromName } from '../dtype.js';
 import { ArgumentTypeError, BufferError, LayoutError } from '../errors.js';
 import { checkShape, rowMajorStrides, spanOf } from '../layout.js';
@@ -24,7 +22,7 @@ import { broadcastLayout } from '../view-layout.js';
 import { type CudaArrayInterface, readEntries } from './array-entries.js';
 import { parseCudaDevice } from './devices.js';
 import { cuda, driverError } from './driver.js';
-import { deviceOfPointer } from './pointer.js';
+import { pointerAttributes } from './pointer.js';
 import { elementsOf } from './typestr.js';
 import { AdmitRequest } from './wire-layout.js';
 
@@ -308,6 +306,6 @@ function byteAxes(shape: readonly number[], inBytes: readonly number[] | null, b
 
 /** The device of an array without elements: the wanted device, else the device of its address, else `'cuda:0'`. */
 function emptyDevice(pointer: bigint, wanted: DeviceInfo | null): DeviceInfo {
-  const fallback = wanted ?? parseCudaDevice('cuda:0');
-  return wanted !== null || pointer < 4096n ? fallback : (deviceOfPointer(pointer) ?? fallback);
+  const known = wanted === null && pointer >= 4096n ? pointerAttributes(pointer) : null;
+  return wanted ?? parseDevice(known?.device ?? 'cuda:0');
 }

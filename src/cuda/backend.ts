@@ -1,8 +1,4 @@
-/**
- * The CUDA backend of the core: memory, copies, the order of streams, and memory for other processes.
- *
- * @module
- */
+/** The CUDA backend of the core: memory, copies, the order of streams, and memory for other processes. */
 
 import { setPointerDriver } from '../mdspan/driver.js';
 import { type DeviceBackend, setDeviceBackend } from '../storage/device-backend.js';

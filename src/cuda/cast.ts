@@ -1,8 +1,4 @@
-/**
- * Casts on a device: between float32, float16, bfloat16 and float8 types, and from every type of one byte.
- *
- * @module
- */
+/** Casts on a device: between float32, float16, bfloat16 and float8 types, and from every type of one byte. */
 
 import { cpu } from '../device.js';
 import { type DTypeInfo, dtypeFromName } from '../dtype.js';

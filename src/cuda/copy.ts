@@ -1,8 +1,4 @@
-/**
- * Copies between devices and the host. One function runs a plan and waits, the other runs it without blocking.
- *
- * @module
- */
+/** Copies between devices and the host. One function runs a plan and waits, the other runs it without blocking. */
 
 import { bytesOf, handleOf } from '../native/convert.js';
 import { request, wire } from '../native/wire.js';

@@ -1,7 +1,5 @@
 /**
  * The current stream of each device on this thread, by the driver's handle. Native code has a copy for native callers.
- *
- * @module
  */
 
 import { ArgumentTypeError, ArgumentValueError } from '../errors.js';

@@ -1,8 +1,4 @@
-/**
- * The devices of this machine.
- *
- * @module
- */
+/** The devices of this machine. */
 
 import { type Device, type DeviceInfo, parseDevice } from '../device.js';
 import { ArgumentValueError } from '../errors.js';

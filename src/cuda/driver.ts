@@ -1,8 +1,4 @@
-/**
- * Loads the CUDA driver, once for the process, and attaches this thread to it.
- *
- * @module
- */
+/** Loads the CUDA driver, once for the process, and attaches this thread to it. */
 
 import { ArgumentTypeError, ArgumentValueError, LoadError } from '../errors.js';
 import { isSameFile, native } from '../native/load.js';

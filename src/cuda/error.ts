@@ -1,8 +1,4 @@
-/**
- * Errors that the driver reports.
- *
- * @module
- */
+/** Errors that the driver reports. */
 
 import { DLPackError } from '../errors.js';
 

@@ -1,8 +1,4 @@
-/**
- * Event: a point in the work of a stream.
- *
- * @module
- */
+/** Event: a point in the work of a stream. */
 
 import type { Device, DeviceInfo } from '../device.js';
 import { ArgumentTypeError, DisposedError } from '../errors.js';

@@ -1,8 +1,4 @@
-/**
- * CUDA IPC: shares device memory with other processes of this machine, and opens theirs.
- *
- * @module
- */
+/** CUDA IPC: shares device memory with other processes of this machine, and opens theirs. */
 
 import { type DeviceInfo, parseDevice } from '../device.js';
 import { ArgumentTypeError, ArgumentValueError, BufferError, LayoutError, UnsupportedDeviceError } from '../errors.js';

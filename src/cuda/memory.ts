@@ -1,8 +1,4 @@
-/**
- * Memory that CUDA allocates, and the order of the work on it.
- *
- * @module
- */
+/** Memory that CUDA allocates, and the order of the work on it. */
 
 import type { DeviceInfo } from '../device.js';
 import { BufferError } from '../errors.js';

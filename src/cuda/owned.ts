@@ -1,8 +1,6 @@
 /**
  * Streams and events that this instance made. They are released by `dispose()`, by the garbage collector, or at the end
  * of the environment.
- *
- * @module
  */
 
 import { cuda } from './driver.js';

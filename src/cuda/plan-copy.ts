@@ -1,7 +1,5 @@
 /**
  * Plans a copy between devices and the host, before anything runs: the steps, and the temporary memory between them.
- *
- * @module
  */
 
 import { cpu, type DeviceInfo } from '../device.js';
@@ -83,15 +81,6 @@ export function planCopy(source: Descriptor, target: Descriptor, isAsync: boolea
   }
 }
 
-/** The single step of a copy that the driver can do by itself; null when the copy needs more steps. */
-function directStep(from: Descriptor, to: Descriptor, isAsync: boolean): DeviceStep | null {
-  const pass = directPass(from, to);
-  if (pass === null) return null;
-  const host = from.device.kind === 'cpu' ? from : to.device.kind === 'cpu' ? to : null;
-  if (isAsync && host !== null && !(host.storage instanceof NativeStorage)) return null;
-  return { by: host === null ? 'device' : 'bus', from, to, pass, run: runOf(from, to) };
-}
-
 class Planner implements CopyPlan {
   readonly steps: Step[] = [];
   private readonly temporaries: Descriptor[] = [];
@@ -107,9 +96,10 @@ class Planner implements CopyPlan {
     if (from.device.isHostAccessible && to.device.isHostAccessible) this.steps.push({ by: 'host', from, to });
     else if (isRepeated(from)) this.addRepeated(from, to);
     else {
-      const step = directStep(from, to, this.isAsync);
-      if (step === null) this.addDetour(from, to);
-      else this.steps.push(step);
+      const pass = this.isOutOfReach(from) || this.isOutOfReach(to) ? null : directPass(from, to);
+      const by = from.device.kind === 'cpu' || to.device.kind === 'cpu' ? 'bus' : 'device';
+      if (pass === null) this.addDetour(from, to);
+      else this.steps.push({ by, from, to, pass, run: runOf(from, to) });
     }
   }
 

@@ -1,13 +1,10 @@
-/**
- * The driver's attributes of an address.
- *
- * @module
- */
+/** The driver's attributes of an address. */
 
-import { type Device, type DeviceInfo, parseDevice } from '../device.js';
+import type { Device } from '../device.js';
 import { ArgumentTypeError, ArgumentValueError } from '../errors.js';
-import { enter, request, wire } from '../native/wire.js';
-import { check, cuda } from './driver.js';
+import { wire } from '../native/wire.js';
+import { check } from './driver.js';
+import { begin, send } from './requests.js';
 import { PointerRequest } from './wire-layout.js';
 
 /** The memory that an address belongs to. */
@@ -39,18 +36,16 @@ export function pointerAttributes(address: bigint): PointerAttributes | null {
   if (typeof address !== 'bigint') throw new ArgumentTypeError('address', 'a bigint', address);
   if (BigInt.asUintN(64, address) !== address)
     throw new ArgumentValueError('address', 'an unsigned 64-bit address', address);
-  const binding = cuda();
-  const slot = enter(PointerRequest.WORDS);
+  const slot = begin(PointerRequest.WORDS, 0);
   u64[slot + PointerRequest.ADDRESS] = address;
-  request(slot, () => binding.pointerAttributes());
+  const status = send(slot, 'pointerAttributes');
   const word = (index: number): bigint => u64[slot + index] as bigint;
-  const status = i32[slot * 2 + PointerRequest.STATUS] as number;
   const type = u32[slot * 2 + PointerRequest.MEMORY_TYPE];
   // For an unknown address, older drivers return an error and newer ones a memory type of 0.
   if (status === INVALID_VALUE || (status === 0 && type === 0)) return null;
   check(status, 'the attributes of an address');
   const isManaged = u32[slot * 2 + PointerRequest.IS_MANAGED] !== 0;
-  const deviceId = i32[slot * 2 + PointerRequest.ORDINAL] as number;
+  const deviceId = i32[slot * 2 + PointerRequest.DEVICE] as number;
   const hostPointer = word(PointerRequest.HOST_POINTER);
   return {
     device: isManaged ? 'cuda_managed' : type === HOST_MEMORY ? 'cuda_host' : `cuda:${deviceId}`,
@@ -63,10 +58,4 @@ export function pointerAttributes(address: bigint): PointerAttributes | null {
     rangeStart: word(PointerRequest.RANGE_START),
     rangeSize: Number(word(PointerRequest.RANGE_SIZE)),
   };
-}
-
-/** The true device of an address; null when the driver does not know it. */
-export function deviceOfPointer(address: bigint): DeviceInfo | null {
-  const attributes = pointerAttributes(address);
-  return attributes === null ? null : parseDevice(attributes.device);
 }

@@ -1,22 +1,13 @@
-/**
- * Requests on a device, a stream, an event or a storage that several modules make.
- *
- * @module
- */
+/** Requests on a device, a stream, an event or a storage that several modules make. */
 
 import type { DeviceInfo } from '../device.js';
 import { enter, leave, wire } from '../native/wire.js';
 import { WireHeader } from '../native/wire-layout.js';
-import type { CudaBinding } from './binding.js';
+import type { MarkFunction, MessageFunction } from './binding.js';
 import { check, cuda, NOT_READY } from './driver.js';
 import { CaptureRequest, DeviceRequest, MarkRequest, StorageRequest } from './wire-layout.js';
 
 const { i32, u32, u64 } = wire;
-
-/** Native functions that take a message with a status and a device at its start, as {@link DeviceRequest} has them. */
-type DeviceFunction = {
-  [Name in keyof CudaBinding]: CudaBinding[Name] extends () => void ? Name : never;
-}[keyof CudaBinding];
 
 /** Takes a slot for a message that begins like a {@link DeviceRequest}. The caller writes its other fields. */
 export function begin(words: number, device: number): number {
@@ -27,7 +18,7 @@ export function begin(words: number, device: number): number {
 }
 
 /** Sends the request in a slot and frees the slot. The results can be read until the next slot is taken. Returns the CUresult. */
-export function send(slot: number, name: DeviceFunction): number {
+export function send(slot: number, name: MessageFunction): number {
   const binding = cuda();
   u32[WireHeader.SLOT] = slot;
   binding[name]();
@@ -36,7 +27,7 @@ export function send(slot: number, name: DeviceFunction): number {
 }
 
 /** As {@link send}. Throws unless the driver succeeded. `what` follows "Expected" in the message. */
-export function run(slot: number, name: DeviceFunction, what: string): void {
+export function run(slot: number, name: MessageFunction, what: string): void {
   check(send(slot, name), what);
 }
 
@@ -48,8 +39,6 @@ export function onDevice(name: 'trim' | 'synchronizeDevice', device: number, wha
 export function queryDevice(device: number): number {
   return send(begin(DeviceRequest.WORDS, device), 'queryDevice');
 }
-
-type MarkFunction = 'synchronizeStream' | 'queryStream' | 'synchronizeEvent' | 'queryEvent' | 'record' | 'wait';
 
 function sendMark(name: MarkFunction, device: number, stream: bigint, event: bigint): number {
   const slot = begin(MarkRequest.WORDS, device);

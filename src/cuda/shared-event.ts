@@ -1,8 +1,4 @@
-/**
- * Events that other processes wait for: each marks the end of the work on a storage.
- *
- * @module
- */
+/** Events that other processes wait for: each marks the end of the work on a storage. */
 
 import type { DeviceInfo } from '../device.js';
 import { BufferError } from '../errors.js';

@@ -1,8 +1,6 @@
 /**
  * The handles of streams, our own and those of other libraries. Below stream.ts and event.ts, which use each other's
  * objects.
- *
- * @module
  */
 
 import type { DeviceInfo } from '../device.js';

@@ -1,8 +1,4 @@
-/**
- * Stream: a queue of work on a device, which runs in order.
- *
- * @module
- */
+/** Stream: a queue of work on a device, which runs in order. */
 
 import type { Device, DeviceInfo } from '../device.js';
 import { ArgumentTypeError, ArgumentValueError } from '../errors.js';

@@ -1,8 +1,4 @@
-/**
- * NumPy's type strings, such as `'<f4'`, as the CUDA Array Interface uses them: byte order, kind, size.
- *
- * @module
- */
+/** NumPy's type strings, such as `'<f4'`, as the CUDA Array Interface uses them: byte order, kind, size. */
 
 import { type DType, type DTypeInfo, dtypeFromName, dtypes } from '../dtype.js';
 import { ArgumentTypeError, ArgumentValueError, describe, UnsupportedDTypeError } from '../errors.js';
@@ -93,15 +89,11 @@ export interface Elements {
   readonly bytes: number | null;
 }
 
-const plain = new Map<string, Elements>();
-
 /**
  * The elements of a type string. `wanted` reads them as another dtype of the same size, or as `'uint8'`, which makes
  * the bytes of each element a last axis.
  */
 export function elementsOf(text: string, wanted?: DType): Elements {
-  const known = wanted === undefined ? plain.get(text) : undefined;
-  if (known !== undefined) return known;
   const type = parseTypeString(text);
   if (type.byteOrder === '>' && type.itemBits > 8) {
     throw new UnsupportedDTypeError(
@@ -123,9 +115,7 @@ export function elementsOf(text: string, wanted?: DType): Elements {
           'pass { dtype } with one of that size, such as "bfloat16" for "<V2", or { dtype: "uint8" } for their bytes',
       );
     }
-    const elements = { dtype: type.dtype, bytes: null };
-    if (text.length <= 6) plain.set(text, elements);
-    return elements;
+    return { dtype: type.dtype, bytes: null };
   }
   const dtype = dtypeFromName(wanted);
   if (dtype.itemBits === type.itemBits) return { dtype, bytes: null };

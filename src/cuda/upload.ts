@@ -1,8 +1,4 @@
-/**
- * Uploads of host memory through pinned memory, which native threads fill.
- *
- * @module
- */
+/** Uploads of host memory through pinned memory, which native threads fill. */
 
 import type { DeviceInfo } from '../device.js';
 import { dtypeFromName } from '../dtype.js';

@@ -1,8 +1,4 @@
-/**
- * Waiting for a device without blocking the event loop.
- *
- * @module
- */
+/** Waiting for a device without blocking the event loop. */
 
 import { pin, unpin } from '../native/pins.js';
 import { wire } from '../native/wire.js';

@@ -47,7 +47,7 @@ export const enum CopyStep {
   WORDS = 200,
 }
 
-/** An upload (native/cuda/upload.h). A typed array has its parts. */
+/** An upload (native/cuda/upload.cc). A typed array has its parts. */
 export const enum UploadStep {
   STATUS = 0, // i32: the CUresult, written by native code
   DEVICE = 1, // i32: the number of the device that the request is for
@@ -102,9 +102,9 @@ export const enum AdmitRequest {
 /** The driver's attributes of an address. Native code writes all fields except the address. */
 export const enum PointerRequest {
   STATUS = 0, // i32: the CUresult, written by native code
-  MEMORY_TYPE = 1, // u32: a CUmemorytype; 0: the driver does not know the address
-  IS_MANAGED = 2, // u32: 1 for managed memory
-  ORDINAL = 3, // i32: the number of the device
+  DEVICE = 1, // i32: the number of the device
+  MEMORY_TYPE = 2, // u32: a CUmemorytype; 0: the driver does not know the address
+  IS_MANAGED = 3, // u32: 1 for managed memory
   ADDRESS = 2, // u64: the address
   CONTEXT = 3, // u64: the CUcontext that owns the memory
   DEVICE_POINTER = 4, // u64: the address for code on the device
