@@ -3,13 +3,11 @@
 #include <stdlib.h>
 
 #include <atomic>
-#include <initializer_list>
 #include <new>
 
 #include "../forked.h"
 #include "../signals.h"
 #include "calls.h"
-#include "carried.h"
 #include "channel.h"
 #include "pool.h"
 #include "staged.h"

@@ -2,7 +2,6 @@
 // thread delivers it without the GIL, so that the event loop does not wait for Python.
 #pragma once
 
-#include "text.h"
 #include "values.h"
 
 namespace dlpack::python {

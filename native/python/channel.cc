@@ -1,7 +1,5 @@
 #include "channel.h"
 
-#include "runtime.h"
-
 namespace dlpack::python {
 
 // Stays true when the environment ends, because Python code that runs then must not wait for another event loop. Its

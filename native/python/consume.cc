@@ -2,16 +2,11 @@
 
 #include <stdlib.h>
 
-#include <atomic>
-
-#include "../managed_tensor.h"
 #include "cuda_array.h"
-#include "cupy_array.h"
 #include "device_exchange.h"
 #include "numpy_array.h"
 #include "operation_scope.h"
 #include "prelude.h"
-#include "tensor_type.h"
 #include "torch_tensor.h"
 
 namespace dlpack::python {

@@ -44,7 +44,7 @@ struct TypeEntry {
   bool is_copy_wrong;  // its producer makes wrong copies, so none are requested
   bool is_host;        // never on a device
   bool is_numpy;       // numpy.ndarray, which numpy_array.h makes
-  bool is_cupy;        // cupy.ndarray, which cupy_array.h makes
+  bool is_cupy;        // cupy.ndarray, which cuda_array.h makes
   bool is_torch;       // has requires_grad, is_conj and is_neg, which the table does not check
   Object* is_neg;      // the method, unbound
   // Where objects of a PyTorch class have their at::Tensor, see torch_tensor.cc.

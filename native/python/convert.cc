@@ -4,14 +4,12 @@
 
 #include "../exchange_api.h"
 #include "../forked.h"
-#include "../managed_tensor.h"
 #include "channel.h"
-#include "cupy_array.h"
+#include "cuda_array.h"
 #include "device_exchange.h"
 #include "numpy_array.h"
 #include "operation_scope.h"
 #include "prelude.h"
-#include "tensor_type.h"
 
 namespace dlpack::python {
 

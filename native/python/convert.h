@@ -2,7 +2,6 @@
 #pragma once
 
 #include "consume.h"
-#include "values.h"
 
 namespace dlpack::python {
 

@@ -1,21 +1,27 @@
-// The CUDA Array Interface: reads it from Python objects in one call.
+// CUDA arrays of Python libraries: read through the CUDA Array Interface or CuPy's attributes, and CuPy arrays over our
+// tensors, made with CuPy's own classes.
 #pragma once
 
-#include "cupy_array.h"
 #include "values.h"
 
 namespace dlpack::python {
 
-// Reads shape and strides: tuples of integers of at most 2^53 - 1, or None for strides. False, perhaps with an
-// exception set, for anything else. GIL held.
-bool ReadLayout(Object* shape, Object* strides, PlainArray* array);
+// Whether a class is cupy.ndarray, from a version of CuPy with the classes that are needed. GIL held.
+bool IsCuPyArray(Object* type);
 
-// takeArray(): the tensor of a TakeArrayRequest, if the object's interface has the usual form. JavaScript thread.
-napi_value TakeArray(napi_env env, napi_callback_info info);
+// Whether CuPy has the dtype of a Python tensor and may write its memory.
+bool FitsCuPy(Object* tensor);
+
+// A CuPy array over the tensor's memory, ready on CuPy's current stream. Requires that `IsCuPyArray` and `FitsCuPy`
+// were true. cupy.from_dlpack takes four times as long. GIL held; NULL with an exception set.
+Object* NewCuPyArray(Object* tensor);
 
 // Imports the tensor of an object with a CUDA Array Interface; the result keeps the object alive. NULL, with no
 // exception set, if dlpack/cuda is not loaded or the interface is unusual. `last` as in managed_tensor.h. GIL held.
 Storage* TakeInterface(Object* object, Descriptor* descriptor, TensorSignature* last);
+
+// takeArray(): the tensor of a TakeArrayRequest, if the object's interface has the usual form. JavaScript thread.
+napi_value TakeArray(napi_env env, napi_callback_info info);
 
 // keepObject(handle): the handle of a storage without memory that keeps the object alive, for an interface that
 // JavaScript reads; 0 when out of memory. JavaScript thread.

@@ -3,7 +3,6 @@
 #include <stdio.h>
 
 #include "../cuda/copy.h"
-#include "calls.h"
 
 namespace dlpack::python {
 

@@ -1,6 +1,5 @@
 #include "function_type.h"
 
-#include "../release_queue.h"
 #include "calls.h"
 
 namespace dlpack::python {

@@ -1,7 +1,6 @@
 // dlpack.Function: a JavaScript function as a Python callable.
 #pragma once
 
-#include "../storage.h"
 #include "channel.h"
 
 namespace dlpack::python {

@@ -2,7 +2,6 @@
 // the JavaScript thread, which holds the GIL for the length of the call.
 #include <stdlib.h>
 
-#include <initializer_list>
 #include <new>
 
 #include "../bindings.h"
@@ -15,8 +14,6 @@
 #include "cuda_array.h"
 #include "operation_scope.h"
 #include "pool.h"
-#include "runtime.h"
-#include "values.h"
 
 namespace dlpack::python {
 
@@ -53,7 +50,7 @@ class Values {
 };
 
 // Calls the object in cell 0 with the other cells as arguments. The last `pairs` pairs are keywords.
-static Object* Call(Objects* self, const Cells& cells, uint32_t pairs, Spill* spill, Reading* reading) {
+static Object* Call(Objects* self, const Cells& cells, uint32_t pairs, Spill* spill, OperationScope* scope) {
   if (cells.count < 1 || pairs > (cells.count - 1) / 2) {
     return Raise(api.PyExc_RuntimeError, "Expected an object to call");
   }
@@ -76,7 +73,7 @@ static Object* Call(Objects* self, const Cells& cells, uint32_t pairs, Spill* sp
   }
   // Python may overwrite the element in front of the arguments during the call and restores it. It holds the callable.
   Object** arguments = values.get() + 1;
-  reading->End();
+  scope->EndReading();
   return CallVector(arguments[-1], arguments, positional - 1, name_tuple.get());
 }
 
@@ -99,14 +96,14 @@ static Object* GetAttribute(Objects* self, Object* object, Object* name, Outcome
 }
 
 // NULL with an exception set, or with the outcome filled. All cells are read before the operation runs Python code.
-static Object* Perform(Objects* self, PerformRequest* request, Spill* spill, Reading* reading) {
+static Object* Perform(Objects* self, PerformRequest* request, Spill* spill, OperationScope* scope) {
   const Operation operation = static_cast<Operation>(request->operation);
   const Cells cells = CellsBehind(self->instance, request + 1, request->count);
   const uint32_t count = cells.count;
   Outcome* outcome = reinterpret_cast<Outcome*>(request);
-  if (operation == Operation::kCall) return Call(self, cells, request->keywords, spill, reading);
+  if (operation == Operation::kCall) return Call(self, cells, request->keywords, spill, scope);
   if (operation == Operation::kCallTensor) {
-    Ref result(Call(self, cells, request->keywords, spill, reading));
+    Ref result(Call(self, cells, request->keywords, spill, scope));
     TensorResult* tensor = MessageAt<TensorResult>(self->instance, request->tensor_slot);
     if (result) TakeTensor(self, result.get(), {-1, false, 0, 0, 0}, tensor);
     return nullptr;
@@ -120,7 +117,7 @@ static Object* Perform(Objects* self, PerformRequest* request, Spill* spill, Rea
   if (count > 1 && !second) return nullptr;
   Ref third(count > 2 ? ToPython(self, &cells.at[2], spill) : nullptr);
   if (count > 2 && !third) return nullptr;
-  reading->End();
+  scope->EndReading();
   int status = 0;
   switch (operation) {
     case Operation::kImport: {
@@ -166,7 +163,7 @@ static napi_value Run(napi_env env, Objects* self, PerformRequest* request, Spil
   Outcome* outcome = reinterpret_cast<Outcome*>(request);
   outcome->failed = 0;
   OperationScope scope(self);
-  Object* result = Perform(self, request, spill, &scope.reading);
+  Object* result = Perform(self, request, spill, &scope);
   if (is_forked) LeaveForked();
   if (self->snapshot != nullptr) RenewSnapshot(self);
   if (result != nullptr) return FromPython(env, self, result, outcome);

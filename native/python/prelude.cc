@@ -6,7 +6,6 @@
 
 #include "../platform/platform.h"
 #include "../signals.h"
-#include "channel.h"
 #include "function_type.h"
 #include "pool.h"
 #include "tensor_type.h"

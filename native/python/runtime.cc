@@ -9,7 +9,6 @@
 #include "../lock.h"
 #include "../platform/platform.h"
 #include "../signals.h"
-#include "calls.h"
 #include "pool.h"
 #include "prelude.h"
 

@@ -8,7 +8,6 @@
 #include "../managed_tensor.h"
 #include "device_exchange.h"
 #include "prelude.h"
-#include "runtime.h"
 
 namespace dlpack::python {
 

@@ -1,7 +1,6 @@
 // The Python type of our tensors: __dlpack__, the exchange API table, the buffer protocol and the array interface.
 #pragma once
 
-#include "../abi/dlpack_abi.h"
 #include "../descriptor.h"
 #include "../storage.h"
 #include "calls.h"

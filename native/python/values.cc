@@ -3,12 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "../wire.h"
-#include "calls.h"
 #include "function_type.h"
-#include "runtime.h"
 #include "tensor_type.h"
-#include "text.h"
 
 namespace dlpack::python {
 
