@@ -1,7 +1,15 @@
 /** `__dlpack__` and its streams between our tensors and Python, on the fake driver. */
 
 import { fromDLPack, Tensor } from 'dlpack';
-import { emptyCache, fromCudaArrayInterface, loadDriver, Stream, synchronize, toCudaArrayInterface } from 'dlpack/cuda';
+import {
+  asCudaArray,
+  emptyCache,
+  fromCudaArrayInterface,
+  loadDriver,
+  Stream,
+  synchronize,
+  toCudaArrayInterface,
+} from 'dlpack/cuda';
 import { addressOf } from 'dlpack/native';
 import { type PyObject, PythonError } from 'dlpack/python';
 import { equal, ok, throws } from '../assert.js';
@@ -327,16 +335,19 @@ import sys, types
 class UnownedMemory:
     def __init__(self, ptr, size, owner, device_id): self.args, self.owner = (ptr, size, device_id), owner
 class MemoryPointer:
-    def __init__(self, mem, offset): self.mem, self.offset = mem, offset
+    def __init__(self, mem, offset): self.mem, self.offset, self.ptr = mem, offset, mem.args[0] + offset
 class ndarray:
     __module__ = "cupy"
     def __init__(self, shape, dtype, memptr, strides=None):
         self.shape, self.dtype, self.memptr, self.strides = shape, dtype, memptr, strides
+        self.data, self._c_contiguous = memptr, strides is None
+# A descriptor of the type that CuPy's has. Reading it from an array fails, so only the attributes describe one.
+ndarray.__cuda_array_interface__ = UnownedMemory.__dict__["__dict__"]
 class CupyStream:
     ptr = 0
 class Cupy:
     asked, fails, hook = [], False, None
-    def get_current_stream(device):
+    def get_current_stream(device=-1):
         Cupy.asked.append(device)
         if Cupy.hook is not None: Cupy.hook()
         if Cupy.fails: raise RuntimeError("no stream")
@@ -345,7 +356,9 @@ class Cupy:
 package, cuda = types.ModuleType("cupy"), types.ModuleType("cupy.cuda")
 package.ndarray, package.cuda, package.from_dlpack = ndarray, cuda, Cupy.from_dlpack
 cuda.UnownedMemory, cuda.MemoryPointer, cuda.get_current_stream = UnownedMemory, MemoryPointer, Cupy.get_current_stream
-sys.modules["cupy"], sys.modules["cupy.cuda"] = package, cuda
+util = types.ModuleType("cupy._util")
+util.CUDA_ARRAY_INTERFACE_EXPORT_VERSION = 3
+sys.modules["cupy"], sys.modules["cupy.cuda"], sys.modules["cupy._util"] = package, cuda, util
 `);
   const { x, late } = floats();
   const type = main.ndarray;
@@ -362,11 +375,16 @@ sys.modules["cupy"], sys.modules["cupy.cuda"] = package, cuda
   equal(array.memptr.offset, 0);
   const view = py.tensor(x.reshape([4, 6]).slice([3, 0, -1], [1, 6, 2]), type);
   equal([[...view.shape], [...view.strides], view.memptr.offset], [[3, 3], [-24, 8], 76]);
+  const read = asCudaArray(view);
+  equal([read.shape, read.strides, read.dtype], [[3, 3], [-6, 2], 'float32'], 'read from the attributes');
+  equal(addressOf(read), addressOf(x) + 76n);
+  ok(fake.pending(0n).includes('wait') || fake.pending(1n).includes('wait'), 'our stream waits for theirs');
+  read.dispose();
   equal(String(py.tensor(readonlyOf(x), type)), 'from_dlpack');
   equal(String(py.tensor(Tensor.zeros([2], 'bfloat16', { device: 'cuda:0' }), type)), 'from_dlpack');
   py.exec('CupyStream.ptr = 0');
   const second = py.tensor(Tensor.zeros([2], 'int8', { device: 'cuda:1' }), type);
-  equal([[...second.memptr.mem.args][2], [...main.Cupy.asked]], [1, [0, 0, 1]], 'the stream of its device');
+  equal([[...second.memptr.mem.args][2], [...main.Cupy.asked]], [1, [0, 0, -1, 1]], 'the stream of its device');
   for (const handle of ['2 ** 64 - 1', '-5', 'None']) {
     py.exec(`CupyStream.ptr = ${handle}`);
     equal(String(py.tensor(x, type)), 'from_dlpack', `a stream that is ${handle}`);
