@@ -8,8 +8,8 @@ import { Tensor } from '../tensor.js';
 import { copyBytes } from '../values/copy.js';
 import { native } from './load.js';
 import { errorOfTensor } from './status.js';
-import { enter, freeSlot, leave, wire } from './wire.js';
-import { ImportRequest, Status, TensorResult, WireHeader } from './wire-layout.js';
+import { enter, leave, wire, wireIsFull } from './wire.js';
+import { ImportRequest, Status, TensorResult, Wire, WireHeader } from './wire-layout.js';
 import { takeTensor } from './wire-tensor.js';
 
 const { i32, u32, u64 } = wire;
@@ -26,12 +26,16 @@ const importNames: OptionNames<ImportOptions> = { versioned: true };
  * struct are checked, and an import that throws has called the deleter.
  */
 export function importManaged<D extends DType = DType>(address: bigint, options?: ImportOptions): Tensor<D> {
-  // The rare cases are apart, so that V8 inlines this function.
-  if (options !== undefined && isLegacyImport(options)) return new Tensor<D>(importLegacy(address));
+  const isLegacy = options !== undefined && isLegacyImport(options);
   const binding = native();
-  const slot = writeImport(address);
-  binding.importVersioned();
-  return new Tensor<D>(readImport(slot));
+  const slot = u32[WireHeader.TOP] as number; // not taken, as `freeSlot` explains
+  if (typeof address !== 'bigint' || slot > Wire.WORDS - ImportRequest.WORDS) throw refuseAddress(address);
+  u64[slot + ImportRequest.ADDRESS] = address;
+  u32[WireHeader.SLOT] = slot;
+  if (isLegacy) binding.importLegacy();
+  else binding.importVersioned();
+  if (i32[slot * 2 + ImportRequest.STATUS] !== Status.ok) throw errorOfImport(slot);
+  return new Tensor<D>(takeTensor(slot + ImportRequest.TENSOR));
 }
 
 function isLegacyImport(options: ImportOptions): boolean {
@@ -39,24 +43,9 @@ function isLegacyImport(options: ImportOptions): boolean {
   return options.versioned === false;
 }
 
-function importLegacy(address: bigint): Descriptor {
-  const binding = native();
-  const slot = writeImport(address);
-  binding.importLegacy();
-  return readImport(slot);
-}
-
-function writeImport(address: bigint): number {
-  if (typeof address !== 'bigint') throw new ArgumentTypeError('address', 'a bigint', address);
-  const slot = freeSlot(ImportRequest.WORDS);
-  u64[slot + ImportRequest.ADDRESS] = address;
-  u32[WireHeader.SLOT] = slot;
-  return slot;
-}
-
-function readImport(slot: number): Descriptor {
-  if (i32[slot * 2 + ImportRequest.STATUS] !== Status.ok) throw errorOfImport(slot);
-  return takeTensor(slot + ImportRequest.TENSOR);
+/** The error of an import that cannot begin. */
+function refuseAddress(address: unknown): DLPackError {
+  return typeof address === 'bigint' ? wireIsFull() : new ArgumentTypeError('address', 'a bigint', address);
 }
 
 function errorOfImport(slot: number): DLPackError {

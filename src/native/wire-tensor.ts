@@ -69,33 +69,39 @@ function numberLayout(layout: SentLayout): number {
   return number;
 }
 
-/**
- * The tensor that native code described at the word `at`, as a descriptor that owns the reference. Everything is read
- * before the storage is made, because debug mode may run a program's code then.
- */
+/** The tensor that native code described at the word `at`, as a descriptor that owns the reference. */
 export function takeTensor(at: number): Descriptor {
-  const layout = layoutAt(at);
-  const bitOffset = toInteger((f64[at + WireTensor.BYTE_OFFSET] as number) * 8);
-  const storage = new NativeStorage(u32[at * 2 + WireTensor.HANDLE] as number, sizeAt(at), false);
-  return describe(storage, layout, bitOffset);
+  return takeTensorInto(at, makeStorage);
 }
 
-/** As `takeTensor`, with a storage that `make` constructs from the handle and the size. */
+function makeStorage(handle: number, nbytes: number): NativeStorage {
+  return new NativeStorage(handle, nbytes, false);
+}
+
+/**
+ * As `takeTensor`, with a storage that `make` constructs from the handle and the size. Everything is read before the storage
+ * is made, because debug mode may run a program's code then. One function, because a function for each step took an import
+ * beyond the bytecode that V8 inlines, and then V8 called the constructor of the Descriptor. Drops the tensor's reference and
+ * throws if its dtype or device is unknown.
+ */
 export function takeTensorInto(at: number, make: (handle: number, nbytes: number) => NativeStorage): Descriptor {
-  const layout = layoutAt(at);
+  const signature = u32[at * 2 + WireTensor.SIGNATURE] as number;
+  const layout =
+    signature !== 0 && signature === u32[WireHeader.KNOWN_SIGNATURE]
+      ? (knownLayout as Layout)
+      : readLayout(at, signature);
   const bitOffset = toInteger((f64[at + WireTensor.BYTE_OFFSET] as number) * 8);
-  return describe(make(u32[at * 2 + WireTensor.HANDLE] as number, sizeAt(at)), layout, bitOffset);
-}
-
-function describe(storage: NativeStorage, layout: Layout, bitOffset: number): Descriptor {
-  const { dtype, device, shape, strides, flags } = layout;
-  const descriptor = new Descriptor(storage, dtype, device, shape, strides, bitOffset, flags);
+  const descriptor = new Descriptor(
+    make(u32[at * 2 + WireTensor.HANDLE] as number, toInteger(f64[at + WireTensor.NBYTES] as number)),
+    layout.dtype,
+    layout.device,
+    layout.shape,
+    layout.strides,
+    bitOffset,
+    layout.flags,
+  );
   descriptor.sentLayout = layout;
   return descriptor;
-}
-
-function sizeAt(at: number): number {
-  return toInteger(f64[at + WireTensor.NBYTES] as number);
 }
 
 /** The properties of a tensor except its memory. */
@@ -110,14 +116,6 @@ interface Layout extends SentLayout {
 // Most imports resemble the import before. Native code numbers their signatures (native/managed_tensor.h). It leaves
 // out the layout of the signature that JavaScript names in the header.
 let knownLayout: Layout | null = null;
-
-/** The layout of the tensor at a word. Drops the tensor's reference and throws if its dtype or device is unknown. */
-function layoutAt(at: number): Layout {
-  const signature = u32[at * 2 + WireTensor.SIGNATURE] as number;
-  return signature !== 0 && signature === u32[WireHeader.KNOWN_SIGNATURE]
-    ? (knownLayout as Layout)
-    : readLayout(at, signature);
-}
 
 function readLayout(at: number, signature: number): Layout {
   const half = at * 2;

@@ -66,7 +66,7 @@ export function request<T>(slot: number, send: () => T): T {
   }
 }
 
-function wireIsFull(): BufferError {
+export function wireIsFull(): BufferError {
   return new BufferError(
     'Expected room for one more request to native code but the wire is full; nest fewer calls, or pass fewer values at once',
   );

@@ -60,7 +60,9 @@ export function readSmallString(word: number, length: number): string {
   return value;
 }
 
-/** The double with the bits of {@link Type.tensor} followed by zeros, so that one store writes both. */
+/** Doubles with the bits of a type followed by zeros, so that one store writes both. */
+export const INT_BITS = Number.MIN_VALUE;
+export const FLOAT_BITS = 3 * Number.MIN_VALUE;
 export const TENSOR_BITS = 70 * Number.MIN_VALUE;
 
 /** The type of a value whose payload is the word of a {@link DescribedTensor}. The ABI has no such type. */

@@ -49,6 +49,7 @@ const { f64, i64, u64, i32, u32, u8 } = wire;
 // Constants of this module, because V8 tests `instanceof` faster for a class that it knows to be constant.
 const OwnTensor = Tensor;
 const View = TensorView;
+const readDescriptor = descriptorOf;
 
 /**
  * Writes one argument. `mayDescribe`: the argument may be a tensor that the caller describes right before the call. Returns
@@ -57,7 +58,10 @@ const View = TensorView;
 export function writeArgument(at: number, value: unknown, mayDescribe = false): boolean {
   switch (typeof value) {
     case 'object':
-      if (value instanceof OwnTensor) return writeTensor(at, descriptorOf(value), mayDescribe, false);
+      if (value instanceof View) {
+        const isView = !(value instanceof OwnTensor); // before the descriptor is read: a prototype can be a proxy
+        return writeTensor(at, readDescriptor(value), mayDescribe, isView);
+      }
       if (value !== null) return writeObject(at, value, mayDescribe);
       writeAny(at, Type.none, 0);
       return false;
@@ -236,11 +240,13 @@ function writeFunction(at: number, value: JavaScriptFunction): void {
 }
 
 function writeObject(at: number, value: object, mayDescribe: boolean): boolean {
-  // First, because reading a property of a module's proxy would look up a function.
+  if (Array.isArray(value)) {
+    writeContainer(at, { type: Type.array, values: value }, writeArgument);
+    return false;
+  }
+  // Next, because reading a property of a module's proxy would look up a function.
   const handle = standIns.get(value);
   if (handle !== undefined) writeAny(at, handle.type, handle.pointer);
-  else if (value instanceof View) return writeTensor(at, descriptorOf(value), mayDescribe, true);
-  else if (Array.isArray(value)) writeContainer(at, { type: Type.array, values: value }, writeArgument);
   else if (value instanceof Uint8Array) makeTemporary(at, () => ffi.makeBytes(value));
   else if (value instanceof FFIObject) writeHandle(at, value);
   else if (isProducer(value)) return writeImported(at, takeTensor(value), mayDescribe);

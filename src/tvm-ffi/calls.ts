@@ -8,7 +8,18 @@ import { bytesCopyAt } from '../native/wire-bytes.js';
 import { Wire, WireHeader } from '../native/wire-layout.js';
 import { shareDescriptor, Tensor } from '../tensor.js';
 import { descriptorOf, TensorView } from '../view.js';
-import { ANY_WORDS, bytesAt, checkKept, payloadAt, readSmallString, TENSOR_BITS, Type, typeAt } from './any.js';
+import {
+  ANY_WORDS,
+  bytesAt,
+  checkKept,
+  FLOAT_BITS,
+  INT_BITS,
+  payloadAt,
+  readSmallString,
+  TENSOR_BITS,
+  Type,
+  typeAt,
+} from './any.js';
 import { writeArgument } from './arguments.js';
 import { collectArguments } from './batches.js';
 import { operations } from './call-operations.js';
@@ -114,17 +125,30 @@ function invokeWith(
   try {
     for (let i = 0; i < count; i++) {
       const value = args[i];
-      if (value instanceof OwnTensor) {
-        const descriptor = readDescriptor(value);
-        const object = descriptor.tvmObject as TensorObject | null;
+      const at = first + i * ANY_WORDS;
+      // Numbers and tensors are written here: how V8 compiles a call depends on the calls that it has seen before.
+      if (typeof value === 'number') {
+        const small = value | 0;
+        if (small === value && !Object.is(value, -0)) {
+          f64[at] = INT_BITS;
+          i32[at * 2 + 2] = small;
+          i32[at * 2 + 3] = small >> 31;
+          continue;
+        }
+        if (Math.floor(value) !== value) {
+          f64[at] = FLOAT_BITS;
+          f64[at + 1] = value;
+          continue;
+        }
+      } else if (value instanceof OwnTensor) {
+        const object = readDescriptor(value).tvmObject as TensorObject | null;
         if (object?.isPlain === true) {
-          const at = first + i * ANY_WORDS;
           f64[at] = TENSOR_BITS;
           f64[at + 1] = object.pointer;
           continue;
         }
       }
-      if (writeArgument(first + i * ANY_WORDS, value, !locked)) hasDescribed = true;
+      if (writeArgument(at, value, !locked)) hasDescribed = true;
     }
     const half = slot * 2;
     f64[slot + CallRequest.FUNCTION] = pointer;
@@ -138,6 +162,8 @@ function invokeWith(
     if (i32[half + CallRequest.STATUS] !== 0) throw hasDescribed ? errorOfCall(slot) : takeRaised();
     const type = i32[result * 2] as number;
     if (type === Type.none) return undefined;
+    if (type === Type.float) return f64[result + 1];
+    if (type === Type.int && i32[result * 2 + 3] === (i32[result * 2 + 2] as number) >> 31) return i32[result * 2 + 2];
     if (hasDescribed && type === Type.tensor) keepResult(slot);
     return type === Type.tensor
       ? readTensor(slot, result, args)

@@ -107,30 +107,34 @@ export function invokeDescribed(pointer: number, args: readonly unknown[], read:
   const result = FIRST_ARGUMENT + count * ANY_WORDS;
   u32[WireHeader.TOP] = result + ANY_WORDS;
   try {
-    for (let i = 0; i < count; i++) writeTensor(FIRST_ARGUMENT + i * ANY_WORDS, readDescriptor(args[i] as Tensor));
+    let hasDescribed = false;
+    for (let i = 0; i < count; i++) {
+      if (writeTensor(FIRST_ARGUMENT + i * ANY_WORDS, readDescriptor(args[i] as Tensor))) hasDescribed = true;
+    }
     f64[Wire.FIRST_SLOT + CallRequest.FUNCTION] = pointer;
     i32[Wire.FIRST_SLOT * 2 + CallRequest.COUNT] = count;
     i32[Wire.FIRST_SLOT * 2 + CallRequest.DEVICE_TYPE] = 0;
-    describeAll(FIRST_ARGUMENT, args);
+    if (hasDescribed) describeAll(FIRST_ARGUMENT, args);
     if (callState.isUsed) checkLent(0);
     u32[WireHeader.SLOT] = Wire.FIRST_SLOT;
-    const value = ffi.callDescribed();
-    if (i32[STATUS_OF_FIRST] !== 0) throw errorOfCall(Wire.FIRST_SLOT);
+    const value = hasDescribed ? ffi.callDescribed() : ffi.call();
+    if (hasDescribed && i32[STATUS_OF_FIRST] !== 0) throw errorOfCall(Wire.FIRST_SLOT);
     const type = i32[result * 2];
-    if (type === Type.none) return undefined;
-    if (type === Type.tensor) keepResult(Wire.FIRST_SLOT);
+    if (type === Type.none && i32[STATUS_OF_FIRST] === 0) return undefined;
+    if (hasDescribed && type === Type.tensor) keepResult(Wire.FIRST_SLOT);
     return read(args, value);
   } finally {
     leaveFew();
   }
 }
 
-/** Writes a tensor: marks it to be described later, or writes its object, which is made if there is none. */
-function writeTensor(at: number, descriptor: Descriptor): void {
-  if (descriptor.tvmObject === null && describeLater(at, descriptor, false)) return;
+/** Marks a tensor to be described later, and returns true, or writes its object, which is made if there is none. */
+function writeTensor(at: number, descriptor: Descriptor): boolean {
+  if (descriptor.tvmObject === null && describeLater(at, descriptor, false)) return true;
   const object = tensorObject(descriptor);
   if (object.isOwning) writeAny(at, Type.tensor, object.pointer);
   else writeAny(at, Type.tensorView, object.view);
+  return false;
 }
 
 /** Frees the slot of such a call. */
