@@ -1,5 +1,5 @@
 /**
- * Functions of calls.ts and dispatch.ts for modules below them. Containers and objects are results of calls, and make
+ * Functions of calls.ts, fields.ts and dispatch.ts for modules below them. Containers and objects are results of calls, and make
  * calls themselves. The library must know the functions that native code calls before it is loaded.
  */
 
@@ -23,5 +23,5 @@ export interface CallOperations {
   onSettle(): void;
 }
 
-/** Filled by calls.ts and dispatch.ts when they are loaded. */
+/** Filled by calls.ts, fields.ts and dispatch.ts when they are loaded. */
 export const operations = {} as CallOperations;

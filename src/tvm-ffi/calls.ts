@@ -11,7 +11,6 @@ import { descriptorOf, TensorView } from '../view.js';
 import {
   ANY_WORDS,
   bytesAt,
-  checkKept,
   FLOAT_BITS,
   INT_BITS,
   payloadAt,
@@ -41,7 +40,6 @@ import { makeView } from './live-containers.js';
 import { wrapObject } from './object-classes.js';
 import {
   adoptObject,
-  asCall,
   callState,
   checkLent,
   disown,
@@ -56,7 +54,7 @@ import { enter, leave } from './slot.js';
 import { streamOf } from './streams.js';
 import type { TensorObject } from './tensor-object.js';
 import { DataType, DeviceValue, OpaquePointer, Shape } from './values.js';
-import { CallRequest, FieldRequest, ValueRequest } from './wire-layout.js';
+import { CallRequest, ValueRequest } from './wire-layout.js';
 
 const { f64, i64, u64, i32, u32 } = wire;
 // Constants of this module, because an import from another chunk of dist costs a load and a check at each use.
@@ -275,12 +273,12 @@ function takeView(at: number): unknown {
 }
 
 /** True for the containers that are copied unless a view is requested. */
-function isViewable(type: number): boolean {
+export function isViewable(type: number): boolean {
   return type === Type.array || type === Type.map;
 }
 
 /** Reads a value at a word whose contents, if any, were taken: as `taken`, or as a reference at an index of `u32`. */
-function readValue(word: number, taken: unknown, referenceAt: number): unknown {
+export function readValue(word: number, taken: unknown, referenceAt: number): unknown {
   const at = typeAt(word);
   switch (i32[at]) {
     case Type.none:
@@ -359,7 +357,7 @@ function readObject(type: number, pointer: number, reference: number, isShared: 
   }
 }
 
-function readView(pointer: number, type: number, reference: number): object {
+export function readView(pointer: number, type: number, reference: number): object {
   return recogniseOr(pointer, reference, () => makeView(adoptObject(pointer, type, reference)));
 }
 
@@ -371,40 +369,4 @@ function recogniseOr(pointer: number, reference: number, make: () => object): ob
   return known;
 }
 
-Object.assign(operations, { invoke, invokeForView, takeValue, takeView, getField, setField, functionAt });
-
-/** `asView`: an Array or Map becomes a view instead of a copy. */
-function getField(pointer: number, getter: number, offset: number, asView: boolean): unknown {
-  const slot = enter(FieldRequest.WORDS + ANY_WORDS);
-  const half = slot * 2;
-  f64[slot + FieldRequest.OBJECT] = pointer;
-  f64[slot + FieldRequest.GETTER] = getter;
-  u32[half + FieldRequest.OFFSET] = offset;
-  u32[WireHeader.SLOT] = slot;
-  const taken = ffi.getField();
-  try {
-    if (i32[half + FieldRequest.STATUS] !== 0) throw takeRaised();
-    const at = slot + FieldRequest.WORDS;
-    const type = i32[typeAt(at)] as number;
-    return asView && isViewable(type)
-      ? readView(f64[payloadAt(at)] as number, type, u32[half + FieldRequest.REFERENCE] as number)
-      : readValue(at, taken, half + FieldRequest.REFERENCE);
-  } finally {
-    leave(slot);
-  }
-}
-
-function setField(pointer: number, type: number, index: number, value: unknown): void {
-  const slot = enter(FieldRequest.WORDS + ANY_WORDS);
-  f64[slot + FieldRequest.OBJECT] = pointer;
-  i32[slot * 2 + FieldRequest.TYPE] = type;
-  u32[slot * 2 + FieldRequest.INDEX] = index;
-  const at = slot + FieldRequest.WORDS;
-  asCall(slot, () => {
-    writeArgument(at, value);
-    checkKept(at, 'for a field');
-    u32[WireHeader.SLOT] = slot;
-    ffi.setField();
-    if (i32[slot * 2 + FieldRequest.STATUS] !== 0) throw takeRaised();
-  });
-}
+Object.assign(operations, { invoke, invokeForView, takeValue, takeView, functionAt });

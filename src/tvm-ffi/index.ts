@@ -78,3 +78,4 @@ export {
 
 import '../index.node.js';
 import './dispatch.js';
+import './fields.js';
