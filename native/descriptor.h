@@ -43,6 +43,23 @@ inline void Clear(Descriptor* descriptor) {
   descriptor->trace = 0;
 }
 
+// Copies the descriptor of a tensor from JavaScript, which has no version and no signature, and only the axes that it
+// has.
+inline void CopyDescriptor(const Descriptor& from, Descriptor* to) {
+  to->dtype = from.dtype;
+  to->device = from.device;
+  to->ndim = from.ndim;
+  to->flags = from.flags;
+  to->byte_offset = from.byte_offset;
+  to->version = DLPackVersion{0, 0};
+  to->signature = 0;
+  to->trace = from.trace;
+  for (int32_t i = 0; i < from.ndim; ++i) {
+    to->shape[i] = from.shape[i];
+    to->strides[i] = from.strides[i];
+  }
+}
+
 // Device types whose `data` is an address: the same list as in src/device.ts.
 inline bool IsAddressable(int32_t device_type) {
   switch (device_type) {

@@ -16,31 +16,31 @@ namespace dlpack::python {
 namespace {
 
 // Hands a managed tensor to a table, which should take it over even when it fails. PyTorch 2.13 does not take it over
-// when it refuses the dtype. A deleter that is installed only during the call detects this.
+// when it refuses the dtype. A deleter that is installed only during the call detects this. Meanwhile the context of
+// the managed tensor is the Handover, and otherwise the managed tensor itself.
 struct Handover {
-  DLManagedTensorVersioned* managed;
+  void (*deleter)(DLManagedTensorVersioned*);
   bool is_deleted;
 };
-thread_local Handover* handover;
-std::atomic<void (*)(DLManagedTensorVersioned*)> exported_deleter;  // always the same function
 
 void DeleteDuringHandover(DLManagedTensorVersioned* managed) {
-  if (handover != nullptr && handover->managed == managed) handover->is_deleted = true;
-  exported_deleter.load(std::memory_order_relaxed)(managed);
+  if (managed->manager_ctx == managed) return managed->deleter(managed);  // a consumer has copied this pointer
+  Handover* current = static_cast<Handover*>(managed->manager_ctx);
+  current->is_deleted = true;
+  current->deleter(managed);
 }
 
 // Returns the object, or NULL with an exception set. Takes over the managed tensor in both cases.
 Object* HandToTable(const DLPackExchangeAPI& table, DLManagedTensorVersioned* managed) {
-  auto* deleter = managed->deleter;
-  exported_deleter.store(deleter, std::memory_order_relaxed);
+  Handover current = {managed->deleter, false};
   managed->deleter = DeleteDuringHandover;
-  Handover current = {managed, false};
-  Handover* outer = handover;
-  handover = &current;
+  managed->manager_ctx = &current;
   void* object = nullptr;
   const bool good = table.managed_tensor_to_py_object_no_sync(managed, &object) == 0;
-  handover = outer;
-  if (!current.is_deleted) managed->deleter = deleter;
+  if (!current.is_deleted) {
+    managed->deleter = current.deleter;
+    managed->manager_ctx = managed;
+  }
   if (good) return static_cast<Object*>(object);
   if (!current.is_deleted) DeleteManaged(managed);  // our own deleter, which runs no Python code
   return nullptr;
@@ -71,12 +71,10 @@ Object* ConvertByTable(const TypeEntry& entry, const Descriptor& descriptor, Sto
     outcome->result_kind = kMustCopy;
     return nullptr;
   }
-  Status status;
-  DLManagedTensorVersioned* managed = ExportManaged<DLManagedTensorVersioned>(descriptor, storage, &status);
-  if (managed == nullptr) {
-    return Raise(api.PyExc_BufferError, status == kOutOfMemory ? "Out of memory for a managed tensor"
-                                                               : "Expected a tensor that lies inside its memory");
-  }
+  ThreadCache* thread = this_thread;
+  DLManagedTensorVersioned* managed = ExportChecked<DLManagedTensorVersioned>(descriptor, storage, thread);
+  if (managed == nullptr) return Raise(api.PyExc_BufferError, "Out of memory for a managed tensor");
+  RetainStorage(storage, thread);
   Ref result(HandToTable(*entry.api, managed));
   if (!result || TypeOf(result.get()) == entry.type || api.PyType_IsSubtype(TypeOf(result.get()), entry.type))
     return result.take();
@@ -128,15 +126,25 @@ Object* ServeConverter(const TypeEntry& entry, const Descriptor& descriptor, Sto
   return nullptr;
 }
 
+// Reads the tensor of a request, before anything else runs: JavaScript may have left out a layout that is kept, and
+// code that runs with the GIL may replace that layout. False when the tensor is not inside its memory. JavaScript
+// thread.
+bool ReadSent(Objects* self, WireTensor* wire, Descriptor* descriptor) {
+  const Storage* storage = GetHeld(self->instance, wire->handle);
+  const Descriptor* sent;
+  if (storage == nullptr || ReadInside(self->instance, wire, storage->nbytes, &sent) != kOk) return false;
+  CopyDescriptor(*sent, descriptor);
+  return true;
+}
+
 // The tensor of a request as an object of the target. A new reference; or NULL with an exception set, or with an
 // outcome: kMustCopy for a class that needs a copy, kDeclined for a converter that has to be called. JavaScript thread,
 // GIL held.
-Object* ConvertTensor(Objects* self, ConversionRequest* request) {
+Object* ConvertTensor(Objects* self, ConversionRequest* request, const Descriptor& descriptor) {
   Outcome* outcome = reinterpret_cast<Outcome*>(request);
   Object* held = GetObject(self, request->target);
   if (held == nullptr) return RaiseReleased(kHandle);
-  Descriptor descriptor;
-  Storage* storage = ReadTensor(self, request->tensor, &descriptor);
+  Storage* storage = GetHeld(self->instance, request->tensor.handle);
   if (storage == nullptr) return RaiseReleased(kTensor);
   const TypeEntry* converter = FindConverter(held);
   if (converter != nullptr) return ServeConverter(*converter, descriptor, storage, outcome);
@@ -170,8 +178,10 @@ napi_value Convert(napi_env env, napi_callback_info info) {
   ConversionRequest* request = MessageOf<ConversionRequest>(self->instance);
   Outcome* outcome = reinterpret_cast<Outcome*>(request);
   request->failed = 0;
+  Descriptor descriptor;
+  const bool is_sent = ReadSent(self, &request->tensor, &descriptor);
   OperationScope scope(self);
-  Object* result = ConvertTensor(self, request);
+  Object* result = is_sent ? ConvertTensor(self, request, descriptor) : RaiseReleased(kTensor);
   if (is_forked) LeaveForked();
   if (self->snapshot != nullptr) RenewSnapshot(self);
   if (result != nullptr) {

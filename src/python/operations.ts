@@ -11,9 +11,9 @@ import type { NativeStorage } from '../native/native-storage.js';
 import { errorOfTensor } from '../native/status.js';
 import { wire } from '../native/wire.js';
 import { Status, TensorResult, WireHeader } from '../native/wire-layout.js';
-import { takeTensorInto, writeTensor } from '../native/wire-tensor.js';
+import { sendTensor, takeTensorInto } from '../native/wire-tensor.js';
 import { isDebug, recordExport } from '../storage/debug.js';
-import type { Descriptor } from '../storage/descriptor.js';
+import { type Descriptor, UNSENT } from '../storage/descriptor.js';
 import type { ImportRequest } from '../storage/foreign.js';
 import { Tensor } from '../tensor.js';
 import { descriptorOf, TensorView } from '../view.js';
@@ -55,7 +55,7 @@ const View = TensorView;
 const OwnTensor = Tensor;
 const readDescriptor = descriptorOf;
 const findPlace = placeOf;
-const describe = writeTensor;
+const describe = sendTensor;
 
 const none: readonly unknown[] = [];
 
@@ -118,6 +118,7 @@ export function performConversion(target: Reference, descriptor: Descriptor, may
   const half = slot * 2;
   u32[half + ConversionRequest.TARGET] = handle;
   u32[half + ConversionRequest.MAY_COPY] = mayCopy ? 1 : 0;
+  if (descriptor.sentLayout === null) descriptor.sentLayout = { number: UNSENT };
   describe(slot + ConversionRequest.TENSOR, descriptor, (descriptor.storage as NativeStorage).handle, trace);
   const raised = sendConversion(slot);
   if (u32[half + Outcome.FAILED] === 1) throw leaveWithError(slot, raised);

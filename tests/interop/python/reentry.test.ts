@@ -239,6 +239,39 @@ testWith(numpy.missing, 'an argument that a later argument disposes is refused, 
   equal(value(sum(tensor())), 42);
 });
 
+testWith(numpy.missing, 'a finalizer that converts tensors of other layouts, at the start of a conversion', () => {
+  const { ndarray, from_dlpack } = numpy.module;
+  const whole = Tensor.from([0, 1, 2, 3, 4, 5, 6, 7], { dtype: 'float32' });
+  const x = whole.slice([2, 8]).reshape([2, 3]);
+  const convert = [() => py.tensor(x, ndarray), () => from_dlpack(x)];
+  for (let i = 0; i < 4; i++) {
+    let inner = '';
+    // More layouts than native code keeps, and the layout of `x` at another place in the memory.
+    py.eval('Dropped')(() => {
+      for (let n = 1; n <= 9; n++) inner += String(py.tensor(whole.slice([0, n]), ndarray).size);
+      const other = py.tensor(whole.slice([0, 6]).reshape([2, 3]), ndarray);
+      other.fill(i);
+    })[Symbol.dispose]();
+    const made = convert[i % 2]?.();
+    equal([inner, String(made.tolist())], ['123456788', `[[${i}.0, ${i}.0, ${i}.0], [${i}.0, 6.0, 7.0]]`]);
+    whole.copyFrom(Tensor.from([0, 1, 2, 3, 4, 5, 6, 7]));
+  }
+});
+
+testWith(numpy.missing, 'a finalizer that disposes the tensor, at the start of its conversion', () => {
+  const { ndarray } = numpy.module;
+  for (let i = 0; i < 2; i++) {
+    const x = Tensor.from([1, 2, 3], { dtype: 'float32' });
+    py.eval('Dropped')(() => x.dispose())[Symbol.dispose]();
+    try {
+      py.tensor(x, ndarray);
+      ok(false, 'no error');
+    } catch (error) {
+      ok(error instanceof PythonError && error.message.includes('live tensor'), String(error));
+    }
+  }
+});
+
 testWith(numpy.missing, 'a finalizer that imports another tensor, after the result of a call was described', () => {
   const np = numpy.module;
   py.exec(`
