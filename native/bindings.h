@@ -7,11 +7,6 @@
 
 namespace dlpack {
 
-// The instance of a function, which is its callback data, and the arguments of the call.
-inline Instance* InstanceOf(napi_env env, napi_callback_info info, napi_value* values = nullptr, size_t count = 1) {
-  return DataOf<Instance>(env, info, values, count);
-}
-
 // Puts the caller's reference into the table, and its handle and the status into the request. `storage` is NULL when
 // out of memory.
 template <class Request>

@@ -85,9 +85,7 @@ static napi_value ImportExternal(Instance* self, TensorResult* result, napi_env 
   if (!is_bytes || result->status != kOk) return nullptr;
   managed->dl_tensor.dtype = dtype;  // restored for the producer's deleter
   result->status = kMisaligned;
-  napi_value packed;
-  const uint32_t bits = dtype.code | uint32_t{dtype.bits} << 8 | uint32_t{dtype.lanes} << 16;
-  return napi_create_uint32(env, bits, &packed) == napi_ok ? packed : nullptr;
+  return NewNumber(env, dtype.code | uint32_t{dtype.bits} << 8 | uint32_t{dtype.lanes} << 16);
 }
 
 static napi_value ExportExternal(Instance* self, ExportRequest* request, napi_env env) {

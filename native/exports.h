@@ -64,10 +64,22 @@ inline uint32_t NumberIn(napi_env env, napi_value value) {
   return number;
 }
 
-// A string; NULL when the environment ends.
+// JavaScript values; NULL when the environment ends.
 inline napi_value NewText(napi_env env, const char* text) {
   napi_value value = nullptr;
   napi_create_string_utf8(env, text, NAPI_AUTO_LENGTH, &value);
+  return value;
+}
+
+inline napi_value NewNumber(napi_env env, double number) {
+  napi_value value = nullptr;
+  napi_create_double(env, number, &value);
+  return value;
+}
+
+inline napi_value NewBoolean(napi_env env, bool truth) {
+  napi_value value = nullptr;
+  napi_get_boolean(env, truth, &value);
   return value;
 }
 

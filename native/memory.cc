@@ -15,7 +15,7 @@ static void Allocate(Instance* self, AllocateRequest* request) {
 }
 
 static napi_value Release(napi_env env, napi_callback_info info) {
-  Instance* self = InstanceOf(env, info);
+  Instance* self = DataOf<Instance>(env, info);
   Drop(self, HeaderOf(self)->released);
   return nullptr;
 }
@@ -24,12 +24,12 @@ static napi_value Release(napi_env env, napi_callback_info info) {
 static napi_value Collect(napi_env env, napi_callback_info info) {
   FinalizerScope scope;
   Release(env, info);
-  LowerLastingLimit(InstanceOf(env, info));
+  LowerLastingLimit(DataOf<Instance>(env, info));
   return nullptr;
 }
 
 static napi_value OutliveTick(napi_env env, napi_callback_info info) {
-  Instance* self = InstanceOf(env, info);
+  Instance* self = DataOf<Instance>(env, info);
   Outlive(self, HeaderOf(self)->lasting);
   return nullptr;
 }

@@ -120,11 +120,7 @@ struct AsyncPass {
   AsyncWork work;
 
   void Run() { RunPass(pass); }
-  napi_value ResultOf(napi_env env, napi_status status) {
-    napi_value result = nullptr;
-    napi_get_boolean(env, status == napi_ok, &result);
-    return result;
-  }
+  napi_value ResultOf(napi_env env, napi_status status) { return NewBoolean(env, status == napi_ok); }
   void Free() {
     ReleaseStorage(from);
     ReleaseStorage(to);

@@ -55,8 +55,7 @@ struct Job {
   int64_t length;  // of the innermost axis
   int64_t from_step;
   int64_t to_step;
-  int64_t strips;
-  int64_t strip;  // elements of a strip
+  int64_t strips;  // of kTile elements
   int64_t stretches;
   int64_t units;
   bool from_is_dense;  // contiguous along the innermost axis
@@ -82,8 +81,8 @@ static bool FindKernel(const Pass& pass, const Rows& rows, Kernel* kernel) {
   const ElementType to = pass.to_type;
   *kernel = Kernel{nullptr, nullptr, nullptr, nullptr, nullptr, UnitSize(pass.from_bits), UnitSize(pass.to_bits)};
   if (from == to && pass.from_bits == pass.to_bits) {
-    return pass.from_bits < 8 || pass.from_bits == 8 || pass.from_bits == 16 || pass.from_bits == 32 ||
-           pass.from_bits == 64 || pass.from_bits == 128;
+    return pass.from_bits <= 8 || pass.from_bits == 16 || pass.from_bits == 32 || pass.from_bits == 64 ||
+           pass.from_bits == 128;
   }
   if (from >= kElementTypes || to >= kElementTypes) return false;
   if (from == kFloat64) {
@@ -242,7 +241,7 @@ static void RunUnit(const Job& job, int64_t unit) {
   const Pass& pass = *job.pass;
   const int64_t stretch = unit % job.stretches * kStretch;
   int64_t rest = unit / job.stretches;
-  const int64_t strip = rest % job.strips * job.strip;
+  const int64_t strip = rest % job.strips * kTile;
   rest /= job.strips;
   Place at = {pass.from_bit + stretch * job.from_step, pass.to_bit + stretch * job.to_step};
   for (int32_t axis = job.last - 1; axis >= 0; --axis) {
@@ -257,7 +256,7 @@ static void RunUnit(const Job& job, int64_t unit) {
   at.from += strip * pass.from_step[job.across];
   at.to += strip * pass.to_step[job.across];
   const int64_t left = pass.shape[job.across] - strip;
-  RunTiles(job, at, left < job.strip ? left : job.strip, count);
+  RunTiles(job, at, left < kTile ? left : kTile, count);
 }
 
 // Any thread, several at a time.
@@ -342,8 +341,7 @@ void RunPass(const Pass& pass) {
   }
   if (RunSmall(pass, job.kernel)) return;
   job.across = FindAcross(pass, job.last);
-  job.strip = kTile;
-  job.strips = job.across < 0 ? 1 : (pass.shape[job.across] + job.strip - 1) / job.strip;
+  job.strips = job.across < 0 ? 1 : (pass.shape[job.across] + kTile - 1) / kTile;
   job.stretches = (job.length + kStretch - 1) / kStretch;
   job.units = job.strips * job.stretches;
   int64_t count = job.length;

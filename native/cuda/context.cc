@@ -72,7 +72,7 @@ static napi_value DescribeError(CudaContext*, napi_env env, napi_value error) {
   return pair;
 }
 
-static napi_value CountDevices(CudaContext*, napi_env env) { return NumberOf(env, DeviceCount()); }
+static napi_value CountDevices(CudaContext*, napi_env env) { return NewNumber(env, DeviceCount()); }
 
 // The path that the driver was loaded from, on any thread; empty for the system's driver.
 static napi_value DriverPathBinding(CudaContext*, napi_env env) { return NewText(env, DriverPath()); }
@@ -133,6 +133,6 @@ static napi_value Attach(napi_env env, Instance* instance) {
 
 napi_value LoadCuda(napi_env env, napi_callback_info info) { return LoadFrom(env, info, cuda::LoadDriver); }
 
-napi_value AttachCuda(napi_env env, napi_callback_info info) { return cuda::Attach(env, InstanceOf(env, info)); }
+napi_value AttachCuda(napi_env env, napi_callback_info info) { return cuda::Attach(env, DataOf<Instance>(env, info)); }
 
 }  // namespace dlpack

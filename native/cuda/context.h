@@ -59,12 +59,6 @@ inline Result HoldIn(const CudaContext* self, Storage* storage, bool report, Mes
   return message->handle == 0 ? kOutOfDeviceMemory : kSuccess;
 }
 
-inline napi_value NumberOf(napi_env env, Result result) {
-  napi_value value = nullptr;
-  napi_create_int32(env, result, &value);
-  return value;
-}
-
 // Queues a job after its memory was ordered. Frees the job instead if that failed, as the status of its message tells.
 // Returns undefined, with the reason in the status, if the job was not queued.
 template <class Job, class Message>

@@ -108,7 +108,7 @@ struct AsyncCopy {
     result = driver.EventSynchronize(event);
     driver.EventDestroy(event);
   }
-  napi_value ResultOf(napi_env env, napi_status) { return NumberOf(env, result); }
+  napi_value ResultOf(napi_env env, napi_status) { return NewNumber(env, result); }
   void Free() {
     if (source != nullptr) ReleaseStorage(source);
     if (target != nullptr) ReleaseStorage(target);

@@ -35,7 +35,7 @@ struct Upload {
   UploadPart parts[];  // ordered by their offsets, without overlaps, inside the source
 
   void Run();
-  napi_value ResultOf(napi_env env, napi_status) { return NumberOf(env, result); }
+  napi_value ResultOf(napi_env env, napi_status) { return NewNumber(env, result); }
   void Free() {
     for (size_t i = 0; i < part_count; ++i) ReleaseStorage(parts[i].storage);
     if (source != nullptr) ReleaseStorage(source);
@@ -291,11 +291,9 @@ static napi_value UploadBinding(CudaContext* self, UploadStep* step, napi_env en
 // releasePinned(mayWait): frees the pinned memory that no upload uses. Without `mayWait`, memory that the device still
 // reads stays, and the result is true.
 static napi_value ReleasePinnedBinding(CudaContext*, napi_env env, napi_value wait) {
-  napi_value result = nullptr;
   bool may_wait = false;
   napi_get_value_bool(env, wait, &may_wait);
-  napi_get_boolean(env, FreeIdlePinned(may_wait), &result);
-  return result;
+  return NewBoolean(env, FreeIdlePinned(may_wait));
 }
 
 const NamedFunction kUploadFunctions[] = {

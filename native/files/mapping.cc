@@ -99,9 +99,7 @@ static napi_value PartOf(Instance* self, napi_env env, napi_value of, napi_value
     if (part == nullptr) ReleaseStorage(mapping, self->thread);
     handle = HoldForeign(self, part);
   }
-  napi_value result = nullptr;
-  napi_create_uint32(env, handle, &result);
-  return result;
+  return NewNumber(env, handle);
 }
 
 // readPart(handle, offset, nbytes, target: Uint8Array): copies bytes; false when something does not fit.
@@ -113,9 +111,7 @@ static napi_value ReadPart(Instance* self, napi_env env, napi_value of, napi_val
   const Elements<uint8_t> target(env, into);
   const bool fits = storage != nullptr && target.is_valid && target.length >= nbytes;
   if (fits && nbytes > 0) memcpy(target.data, static_cast<char*>(storage->data) + offset, nbytes);
-  napi_value result = nullptr;
-  napi_get_boolean(env, fits, &result);
-  return result;
+  return NewBoolean(env, fits);
 }
 
 const NamedFunction kMappingFunctions[] = {

@@ -88,7 +88,7 @@ struct Call {
 
 static bool ReadCall(napi_env env, napi_callback_info info, size_t numbers, Call* call) {
   napi_value arguments[kMaxNumbers + 2];
-  call->self = InstanceOf(env, info, arguments, numbers + 2);
+  call->self = DataOf<Instance>(env, info, arguments, numbers + 2);
   size_t length = 0;
   if (napi_get_value_string_utf8(env, arguments[0], nullptr, 0, &length) != napi_ok || length > kMaxName) return false;
   napi_get_value_string_utf8(env, arguments[0], call->name.text, sizeof(call->name.text), &length);

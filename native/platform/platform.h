@@ -78,6 +78,13 @@ void YieldThread();
 
 void SleepMicroseconds(uint32_t microseconds);
 
+// What the system keeps in a Mutex or a Condition.
+template <class System>
+System* SystemOf(unsigned char (&state)[64]) {
+  static_assert(sizeof(System) <= sizeof(state), "the class is too small for what the system keeps in it");
+  return reinterpret_cast<System*>(state);
+}
+
 // Neither Mutex nor Condition holds system resources, so neither has a destructor, and threads may still wait when the
 // process ends. In memory from malloc they need placement new.
 class Mutex {

@@ -93,12 +93,6 @@ void SleepMicroseconds(uint32_t microseconds) {
   nanosleep(&time, nullptr);
 }
 
-template <class System>
-static System* SystemOf(unsigned char (&state)[64]) {
-  static_assert(sizeof(System) <= sizeof(state), "the class is too small for what the system keeps in it");
-  return reinterpret_cast<System*>(state);
-}
-
 Mutex::Mutex() { pthread_mutex_init(new (state_) pthread_mutex_t, nullptr); }
 void Mutex::Acquire() { pthread_mutex_lock(SystemOf<pthread_mutex_t>(state_)); }
 void Mutex::Release() { pthread_mutex_unlock(SystemOf<pthread_mutex_t>(state_)); }

@@ -156,12 +156,6 @@ void SleepMicroseconds(uint32_t microseconds) {
   if (timer != nullptr) CloseHandle(timer);
 }
 
-template <class System>
-static System* SystemOf(unsigned char (&state)[64]) {
-  static_assert(sizeof(System) <= sizeof(state), "the class is too small for what the system keeps in it");
-  return reinterpret_cast<System*>(state);
-}
-
 Mutex::Mutex() { InitializeSRWLock(new (state_) SRWLOCK); }
 void Mutex::Acquire() { AcquireSRWLockExclusive(SystemOf<SRWLOCK>(state_)); }
 void Mutex::Release() { ReleaseSRWLockExclusive(SystemOf<SRWLOCK>(state_)); }

@@ -23,7 +23,6 @@
   F(napi_create_external) \
   F(napi_create_external_arraybuffer) \
   F(napi_create_function) \
-  F(napi_create_int32) \
   F(napi_create_object) \
   F(napi_create_promise) \
   F(napi_create_reference) \

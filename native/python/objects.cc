@@ -292,7 +292,7 @@ napi_value StartPython(napi_env env, napi_callback_info info) {
   void* data = nullptr;
   size_t length = 0;
   napi_value options, result;
-  Instance* instance = InstanceOf(env, info, &options);
+  Instance* instance = DataOf<Instance>(env, info, &options);
   const auto option = [=](const char* name) {
     napi_value value = nullptr;
     napi_get_named_property(env, options, name, &value);

@@ -54,7 +54,7 @@ napi_value LoadTvmFfi(napi_env env, napi_callback_info info) { return LoadFrom(e
 // attachTvmFfi({ onCall, onSettle }): the functions of one instance, or a string with the reason of a failure.
 napi_value AttachTvmFfi(napi_env env, napi_callback_info info) {
   napi_value options, result;
-  Instance* instance = InstanceOf(env, info, &options);
+  Instance* instance = DataOf<Instance>(env, info, &options);
   tvm_ffi::Context* self = static_cast<tvm_ffi::Context*>(calloc(1, sizeof(tvm_ffi::Context)));
   if (self == nullptr || !tvm_ffi::Attach(env, options, self) || napi_create_object(env, &result) != napi_ok) {
     const char* problem = self == nullptr ? "out of memory" : "expected functions onCall and onSettle";
@@ -68,21 +68,13 @@ napi_value AttachTvmFfi(napi_env env, napi_callback_info info) {
   self->next = tvm_ffi::contexts;
   tvm_ffi::contexts = self;
   napi_add_env_cleanup_hook(env, tvm_ffi::Destroy, self);
-  if (!tvm_ffi::Define(env, result, self)) {
-    return NewText(env, "its functions could not be defined");
-  }
-  napi_value is_reflective;
-  if (napi_get_boolean(env, tvm_ffi::library.version.patch >= tvm_ffi::kReflectionPatch, &is_reflective) == napi_ok) {
-    napi_set_named_property(env, result, "isReflective", is_reflective);
-  }
+  if (!tvm_ffi::Define(env, result, self)) return NewText(env, "its functions could not be defined");
+  const bool is_reflective = tvm_ffi::library.version.patch >= tvm_ffi::kReflectionPatch;
+  napi_set_named_property(env, result, "isReflective", NewBoolean(env, is_reflective));
   // The address of the wire, for values that point into it. Two halves, because each is exact as a JavaScript number.
   const uint64_t address = reinterpret_cast<uint64_t>(instance->words);
-  napi_value low, high;
-  if (napi_create_uint32(env, static_cast<uint32_t>(address), &low) == napi_ok &&
-      napi_create_uint32(env, static_cast<uint32_t>(address >> 32), &high) == napi_ok) {
-    napi_set_named_property(env, result, "wireLow", low);
-    napi_set_named_property(env, result, "wireHigh", high);
-  }
+  napi_set_named_property(env, result, "wireLow", NewNumber(env, static_cast<uint32_t>(address)));
+  napi_set_named_property(env, result, "wireHigh", NewNumber(env, static_cast<uint32_t>(address >> 32)));
   napi_set_named_property(env, result, "path", NewText(env, tvm_ffi::LibraryPath()));
   return result;
 }

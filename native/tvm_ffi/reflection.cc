@@ -12,12 +12,6 @@ static napi_value StringOf(napi_env env, const TVMFFIByteArray& bytes) {
   return value;
 }
 
-static napi_value NumberOf(napi_env env, double number) {
-  napi_value value = nullptr;
-  napi_create_double(env, number, &value);
-  return value;
-}
-
 // Whether the structs of this version are known. Raises an error otherwise.
 static bool IsReflective() {
   if (library.version.patch >= kReflectionPatch && library.TypeKeyToIndex != nullptr &&
@@ -47,7 +41,7 @@ static void FindType(Context*, TypeRequest* request, napi_env env, napi_value va
 static napi_value AddressOf(napi_env env, const void* address) {
   double bits;
   memcpy(&bits, &address, sizeof(bits));
-  return NumberOf(env, bits);
+  return NewNumber(env, bits);
 }
 
 // [key, parent, [field, flags, metadata, getter, offset, ...], [method, flags, metadata, ...]]; the parent is
@@ -68,18 +62,18 @@ static napi_value ReadType(Context*, TypeRequest* request, napi_env env) {
   };
   for (int32_t i = 0; i < type->num_fields; ++i) {
     const TVMFFIFieldInfo& field = type->fields[i];
-    add(fields, {StringOf(env, field.name), NumberOf(env, static_cast<double>(field.flags)),
+    add(fields, {StringOf(env, field.name), NewNumber(env, static_cast<double>(field.flags)),
                  StringOf(env, field.metadata), AddressOf(env, reinterpret_cast<const void*>(field.getter)),
-                 NumberOf(env, static_cast<double>(field.offset))});
+                 NewNumber(env, static_cast<double>(field.offset))});
   }
   count = 0;
   for (int32_t i = 0; i < type->num_methods; ++i) {
     const TVMFFIMethodInfo& method = type->methods[i];
-    add(methods,
-        {StringOf(env, method.name), NumberOf(env, static_cast<double>(method.flags)), StringOf(env, method.metadata)});
+    add(methods, {StringOf(env, method.name), NewNumber(env, static_cast<double>(method.flags)),
+                  StringOf(env, method.metadata)});
   }
   count = 0;
-  add(result, {StringOf(env, type->type_key), NumberOf(env, parent), fields, methods});
+  add(result, {StringOf(env, type->type_key), NewNumber(env, parent), fields, methods});
   return result;
 }
 

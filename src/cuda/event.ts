@@ -26,13 +26,18 @@ export let liveEvent: (value: unknown) => bigint | null;
 
 const { f64, u32, u64 } = wire;
 
-/** Creates an event of the driver. `owner` is its number in the native table, for Owned. */
-export function createEvent(device: DeviceInfo, flags: number, what: string): { event: bigint; owner: number } {
+/** An event of the driver. `owner` is its number in the native table, for Owned. */
+export interface DriverEvent {
+  readonly handle: bigint;
+  readonly owner: number;
+}
+
+export function createEvent(device: DeviceInfo, flags: number, what: string): DriverEvent {
   const slot = begin(CreateEventRequest.WORDS, device.id);
   u32[slot * 2 + CreateEventRequest.FLAGS] = flags;
   run(slot, 'createEvent', `${what} on '${device.name}'`);
   return {
-    event: u64[slot + CreateEventRequest.EVENT] as bigint,
+    handle: u64[slot + CreateEventRequest.EVENT] as bigint,
     owner: u32[slot * 2 + CreateEventRequest.OWNER] as number,
   };
 }
@@ -57,8 +62,8 @@ export class Event {
     const { device = 'cuda:0', timing = false } = options;
     this.#device = parseCudaDevice(device);
     const flags = EVENT_BLOCKING_SYNC | (timing === true ? 0 : EVENT_DISABLE_TIMING);
-    const { event, owner } = createEvent(this.#device, flags, 'an event');
-    this.#handle = event;
+    const { handle, owner } = createEvent(this.#device, flags, 'an event');
+    this.#handle = handle;
     this.#owned = new Owned(this, owner);
   }
 
@@ -114,7 +119,7 @@ export class Event {
   }
 
   dispose(): void {
-    this.#owned.release();
+    this.#owned.free();
   }
 
   [disposeSymbol](): void {

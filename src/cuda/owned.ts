@@ -3,6 +3,7 @@
  * of the environment.
  */
 
+import type { Owner } from '../storage/collect.js';
 import { cuda } from './driver.js';
 
 /**
@@ -25,7 +26,7 @@ function giveBack(token: Token): void {
 
 const registry = new FinalizationRegistry<Token>(giveBack);
 
-export class Owned {
+export class Owned implements Owner {
   private readonly token: Token;
 
   /** `given` is called once, after the release. */
@@ -43,7 +44,7 @@ export class Owned {
     return this.token.number === 0;
   }
 
-  release(): void {
+  free(): void {
     registry.unregister(this.token);
     giveBack(this.token);
   }

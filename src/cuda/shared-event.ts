@@ -4,11 +4,10 @@ import type { DeviceInfo } from '../device.js';
 import { BufferError } from '../errors.js';
 import { wire } from '../native/wire.js';
 import { readHex } from '../native/wire-bytes.js';
-import type { Owner } from '../storage/collect.js';
 import type { Descriptor } from '../storage/descriptor.js';
 import type { Storage } from '../storage/storage.js';
 import { currentHandle } from './current.js';
-import { createEvent, EVENT_DISABLE_TIMING } from './event.js';
+import { createEvent, type DriverEvent, EVENT_DISABLE_TIMING } from './event.js';
 import { handOver } from './memory.js';
 import { Owned } from './owned.js';
 import { begin, isCapturing, mark, onStream, run } from './requests.js';
@@ -18,42 +17,23 @@ import { ShareEventRequest } from './wire-layout.js';
 const MAX_EVENTS = 1000;
 let liveEvents = 0;
 
-/** An `Event` with other flags. It is released with the storage whose work it marks. */
-class SharedEvent implements Owner {
-  readonly handle: bigint;
-  readonly #owned: Owned;
-
-  constructor(device: DeviceInfo) {
-    const { event, owner } = createEvent(
-      device,
-      EVENT_INTERPROCESS | EVENT_DISABLE_TIMING,
-      'an event for other processes',
-    );
-    this.handle = event;
-    this.#owned = new Owned(this, owner, () => void liveEvents--);
-    liveEvents++;
-  }
-
-  free(): void {
-    this.#owned.release();
-  }
-}
-
 const EVENT_INTERPROCESS = 4;
 
 /** One event for each storage. Recording again only moves it later, because each record waits for all earlier work. */
-const events = new WeakMap<Storage, SharedEvent>();
+const events = new WeakMap<Storage, DriverEvent>();
 // The methods as they were when this module was loaded: patched methods would receive storages.
-const knownEvent = WeakMap.prototype.get.bind(events) as (storage: Storage) => SharedEvent | undefined;
-const knowEvent = WeakMap.prototype.set.bind(events) as (storage: Storage, event: SharedEvent) => void;
+const knownEvent = WeakMap.prototype.get.bind(events) as (storage: Storage) => DriverEvent | undefined;
+const knowEvent = WeakMap.prototype.set.bind(events) as (storage: Storage, event: DriverEvent) => void;
 
-function eventOf({ storage, device }: Descriptor): SharedEvent | null {
+/** The event of a storage, which is released with the storage; null if there are too many events. */
+function eventOf({ storage, device }: Descriptor): DriverEvent | null {
   const known = knownEvent(storage);
   if (known !== undefined || liveEvents >= MAX_EVENTS) return known ?? null;
-  const made = new SharedEvent(device);
+  const made = createEvent(device, EVENT_INTERPROCESS | EVENT_DISABLE_TIMING, 'an event for other processes');
+  liveEvents++;
   knowEvent(storage, made);
   storage.attached ??= new Set();
-  storage.attached.add(made);
+  storage.attached.add(new Owned(made, made.owner, () => void liveEvents--));
   return made;
 }
 

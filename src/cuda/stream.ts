@@ -118,7 +118,7 @@ export class Stream {
     } finally {
       current[id] = before;
       setCurrentHandle(id, handleBefore, thereBefore);
-      if (--this.#uses === 0 && this.#isEnding) this.#state.owned?.release();
+      if (--this.#uses === 0 && this.#isEnding) this.#state.owned?.free();
     }
   }
 
@@ -179,7 +179,7 @@ export class Stream {
   /** Releases the stream, once it is no longer current. Queued work still runs. Streams of other libraries stay. */
   dispose(): void {
     if (this.#uses > 0) this.#isEnding = true;
-    else this.#state.owned?.release();
+    else this.#state.owned?.free();
   }
 
   [disposeSymbol](): void {
