@@ -82,7 +82,7 @@ function bits(bytes: unknown, { offset, length }: ArrowData, options?: AdaptOpti
 }
 
 function onlyChunk(vector: ArrowVector, options?: ArrowOptions): ArrowData {
-  checkAdapt(vector, 'data', 'an Arrow Vector', options, { adopt: true, backend: true, nulls: true });
+  checkAdapt(vector, 'nullCount', 'an Arrow Vector', options, { adopt: true, backend: true, nulls: true });
   const { data } = vector;
   if (data.length === 1) return data[0] as ArrowData;
   throw new BufferError('Expected one chunk; use Tensor.from(vector.toArray())');

@@ -14,6 +14,7 @@ import {
   lendStorage,
   memoryOf,
   share,
+  strideKey,
 } from './share.js';
 
 /** The part of an `ndarray` that the adapter uses. */
@@ -37,8 +38,8 @@ export function isNdarray(value: object): value is NdArray {
 
 /** A tensor over the memory of an ndarray, with its strides. */
 export function fromNdarray(value: NdArray, options?: AdaptOptions): Tensor {
-  checkAdapt(value, 'data', 'an ndarray', options);
-  const { data, shape, stride, offset } = value;
+  checkAdapt(value, strideKey(value), 'an ndarray', options);
+  const { data, shape, stride, offset = 0 } = value; // a chunk of zarrita has no offset
   const array = memoryOf(data);
   return share(array, { shape, strides: stride, byteOffset: offset * array.BYTES_PER_ELEMENT }, options);
 }

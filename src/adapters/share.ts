@@ -56,10 +56,17 @@ export function checkAdapt(
     const lendNames: OptionNames<LendOptions> = { copy: true, gpuDevice: true };
     checkOptions<object>(options, { ...lendNames, ...more }, '{ copy: true }');
   }
-  if (!(value as Record<string, unknown> | null | undefined)?.[key]) {
+  if ((value as Record<string, unknown> | null | undefined)?.[key] === undefined) {
     throw new ArgumentTypeError(advice ? 'library' : 'value', expected, value, advice);
   }
 }
+
+/**
+ * The key of {@link checkAdapt} for objects with an array of strides, because other libraries have a function of this
+ * name. No object has a property of the other name.
+ */
+export const strideKey = (value: { readonly stride?: unknown } | null | undefined): string =>
+  Array.isArray(value?.stride) ? 'stride' : 'no stride';
 
 /** A Float16Array exists. Otherwise its bits are in a Uint16Array, which some libraries would take for integers. */
 export const hasFloat16 = () => 'Float16Array' in globalThis;

@@ -7,7 +7,16 @@
 import { dtypeOfArray } from '../dtype.js';
 import { UnsupportedDTypeError } from '../errors.js';
 import type { Tensor } from '../tensor.js';
-import { type AdaptOptions, arrayClasses, checkAdapt, type LendOptions, lend, memoryOf, share } from './share.js';
+import {
+  type AdaptOptions,
+  arrayClasses,
+  checkAdapt,
+  type LendOptions,
+  lend,
+  memoryOf,
+  share,
+  strideKey,
+} from './share.js';
 
 /** What `zarr.get` returns. Strides count elements. */
 export interface ZarritaChunk<A = object> {
@@ -25,9 +34,13 @@ export function isZarrita(value: object): value is ZarritaChunk {
 
 /** A tensor over the memory of a chunk, with its strides. */
 export function fromZarrita(value: ZarritaChunk, options?: AdaptOptions): Tensor {
-  checkAdapt(value, 'data', 'a chunk of zarrita, { data, shape, stride }', options);
-  const { data, shape, stride } = value;
-  if (dtypeOfArray(data) !== undefined) return share(data, { shape, strides: stride }, options);
+  checkAdapt(value, strideKey(value), 'a chunk of zarrita, { data, shape, stride }', options);
+  // A chunk has no offset, but an ndarray is a chunk with one.
+  const { data, shape, stride, offset = 0 } = value as ZarritaChunk & { readonly offset?: number };
+  if (dtypeOfArray(data) !== undefined) {
+    const byteOffset = offset * (data as Uint8Array).BYTES_PER_ELEMENT;
+    return share(data, { shape, strides: stride, byteOffset }, options);
+  }
   if ('chars' in data || Array.isArray(data)) {
     throw new UnsupportedDTypeError('string', 'Expected a chunk of numbers but received one of strings or objects');
   }
