@@ -274,7 +274,6 @@ napi_value StartCall(napi_env env, Objects* self, PerformRequest* request, Spill
   return TakeException(env, self, outcome);
 }
 
-// abandon(number): JavaScript no longer waits for the call. A call that has not started yet does not start.
 void Abandon(Objects* self, uint32_t number) {
   AsyncCall* call = self->calls;
   while (call != nullptr && call->number != number) call = call->next_call;
@@ -283,10 +282,9 @@ void Abandon(Objects* self, uint32_t number) {
   call->is_abandoned.store(true, std::memory_order_relaxed);
 }
 
-// makeSettler(number): the handle of a callable `settle(failed, value)` for the promise with this number; 0 when out of
-// memory. A future that JavaScript waits for keeps the callable, and calls it on any thread when the future is done. No
-// thread waits meanwhile. Only the first call has an effect. If Python drops the callable without a call, the promise
-// is rejected. The process stays alive until the promise is settled.
+// A future that JavaScript waits for keeps the settler, and calls it on any thread when the future is done. No thread
+// waits meanwhile. If Python drops the settler without a call, the promise is rejected. The process stays alive until
+// the promise is settled.
 uint32_t MakeSettler(Objects* self, uint32_t number) {
   static MethodDef definition = {"settle", reinterpret_cast<void*>(CallSettler), 0x0001 /* METH_VARARGS */,
                                  "settle(failed, value)"};

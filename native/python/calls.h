@@ -48,19 +48,6 @@ inline Object* NewString(const char* text) {
   return api.PyUnicode_FromStringAndSize(text, static_cast<ptrdiff_t>(strlen(text)));
 }
 
-// A tuple of references, which this takes over.
-template <class... Values>
-inline Object* TupleOf(Values... values) {
-  Object* const all[] = {values...};
-  Ref tuple(api.PyTuple_New(sizeof...(values)));
-  bool good = static_cast<bool>(tuple);
-  for (size_t i = 0; i < sizeof...(values); ++i) {
-    const Ref value(all[i]);
-    good = good && value && api.PyTuple_SetItem(tuple.get(), static_cast<ptrdiff_t>(i), NewRef(all[i])) == 0;
-  }
-  return good ? tuple.take() : nullptr;
-}
-
 // A tuple of the references that `make(i)` returns.
 template <class Make>
 inline Object* MakeTuple(ptrdiff_t count, Make make) {
@@ -71,6 +58,13 @@ inline Object* MakeTuple(ptrdiff_t count, Make make) {
     api.PyTuple_SetItem(tuple.get(), i, value);
   }
   return tuple.take();
+}
+
+// A tuple of references, which this takes over.
+template <class... Values>
+inline Object* TupleOf(Values... values) {
+  const Ref all[] = {Ref(values)...};
+  return MakeTuple(sizeof...(values), [&](ptrdiff_t i) { return NewRef(all[i].get()); });
 }
 
 // Calls with `positional` arguments and one more for each of `names`, a tuple of strings or NULL. Python may use the

@@ -47,7 +47,7 @@ uint32_t CurrentCall(const Objects* objects);
 // asynchronous calls run, a new snapshot is taken at once, so that the next call does not wait for the GIL. GIL held.
 void RenewSnapshot(Objects* self);
 
-// Functions for JavaScript.
+// Functions for JavaScript, here and below; src/python/binding.ts says what they do.
 void Abandon(Objects* self, uint32_t number);
 uint32_t MakeSettler(Objects* self, uint32_t number);
 

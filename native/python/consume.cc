@@ -220,18 +220,15 @@ static Object* CallForCopy(Object* object, const ConsumeOptions& options, Object
 
 // Chooses the struct by the capsule's name, because producers may return another version than requested.
 static Storage* ConsumeCapsule(Object* capsule, Descriptor* descriptor, Status* status) {
-  if (api.PyCapsule_IsValid(capsule, "dltensor_versioned")) {
-    void* pointer = api.PyCapsule_GetPointer(capsule, "dltensor_versioned");
-    if (api.PyCapsule_SetName(capsule, "used_dltensor_versioned") != 0) return nullptr;
-    return Import(static_cast<DLManagedTensorVersioned*>(pointer), descriptor, status, nullptr);
-  }
-  if (api.PyCapsule_IsValid(capsule, "dltensor")) {
-    void* pointer = api.PyCapsule_GetPointer(capsule, "dltensor");
-    if (api.PyCapsule_SetName(capsule, "used_dltensor") != 0) return nullptr;
-    return Import(static_cast<DLManagedTensor*>(pointer), descriptor, status, nullptr);
-  }
-  return Raise(api.PyExc_TypeError,
-               "Expected a capsule named dltensor or dltensor_versioned that nothing has consumed yet");
+  const bool is_versioned = api.PyCapsule_IsValid(capsule, "dltensor_versioned");
+  const char* name = is_versioned ? "dltensor_versioned" : "dltensor";
+  if (!api.PyCapsule_IsValid(capsule, name))
+    return Raise(api.PyExc_TypeError,
+                 "Expected a capsule named dltensor or dltensor_versioned that nothing has consumed yet");
+  void* pointer = api.PyCapsule_GetPointer(capsule, name);
+  if (api.PyCapsule_SetName(capsule, is_versioned ? "used_dltensor_versioned" : "used_dltensor") != 0) return nullptr;
+  return is_versioned ? Import(static_cast<DLManagedTensorVersioned*>(pointer), descriptor, status, nullptr)
+                      : Import(static_cast<DLManagedTensor*>(pointer), descriptor, status, nullptr);
 }
 
 // As ConsumeCapsule, and drops the capsule. Its destructor may run Python code, which must not run with an exception

@@ -20,11 +20,8 @@ Object* NewCuPyArray(Object* tensor);
 // exception set, if dlpack/cuda is not loaded or the interface is unusual. `last` as in managed_tensor.h. GIL held.
 Storage* TakeInterface(Object* object, Descriptor* descriptor, TensorSignature* last);
 
-// takeArray(): the tensor of a TakeArrayRequest, if the object's interface has the usual form. JavaScript thread.
+// Functions for JavaScript; src/python/binding.ts says what they do.
 napi_value TakeArray(napi_env env, napi_callback_info info);
-
-// keepObject(handle): the handle of a storage without memory that keeps the object alive, for an interface that
-// JavaScript reads; 0 when out of memory. JavaScript thread.
 uint32_t KeepObject(Objects* self, uint32_t handle);
 
 }  // namespace dlpack::python

@@ -22,52 +22,40 @@ bool IsPacked(const Body& body) {
 }
 
 // Plans a copy into row-major memory. Merges contiguous axes and skips axes of length 1. False for packed elements in
-// another order, because a copy of bytes cannot reorder them.
+// another order, because a copy of bytes cannot reorder them, and for too many axes.
 bool PlanCopy(const Body& body, char* target, int64_t nbytes, cuda::CopyRequest* request) {
   const DLTensor& tensor = body.tensor;
-  const int64_t whole = (int64_t{tensor.dtype.bits} * tensor.dtype.lanes + 7) / 8;
-  int64_t item = 1;
-  while (item < 16 && whole % (item * 2) == 0) item *= 2;
   *request = cuda::CopyRequest{};
   request->source = static_cast<char*>(tensor.data) + tensor.byte_offset;
   request->target = target;
-  request->item = item;
-  int64_t lengths[kMaxNdim + 1], steps[kMaxNdim + 1];
-  int32_t axes = 0;
+  request->item = 1;
+  bool fits = true;
+  const auto add_axis = [&](int64_t length, int64_t step) {
+    if (length == 1) return;
+    const int32_t last = request->ndim - 1;
+    const bool is_merged = last >= 0 && request->source_steps[last] == length * step;
+    fits = fits && (is_merged || request->ndim < kMaxNdim);
+    if (!fits) return;
+    const int32_t at = is_merged ? last : request->ndim++;
+    request->shape[at] = is_merged ? request->shape[at] * length : length;
+    request->source_steps[at] = step;
+  };
   if (IsRowMajor(tensor)) {
-    request->item = 1;
-    request->ndim = 1;
-    request->shape[0] = nbytes;
-    request->source_steps[0] = request->target_steps[0] = 1;
-    return true;
+    add_axis(nbytes, 1);
+  } else if (IsPacked(body)) {
+    return false;
+  } else {
+    const int64_t whole = (int64_t{tensor.dtype.bits} * tensor.dtype.lanes + 7) / 8;
+    while (request->item < 16 && whole % (request->item * 2) == 0) request->item *= 2;
+    for (int32_t i = 0; i < tensor.ndim; ++i) add_axis(tensor.shape[i], tensor.strides[i] * whole);
+    add_axis(whole / request->item, request->item);  // an element of another size is a row of items
   }
-  if (IsPacked(body)) return false;
-  // From the innermost axis outwards. An element of another size is a row of items.
-  if (whole > item) {
-    lengths[axes] = whole / item;
-    steps[axes++] = item;
+  int64_t step = request->item;
+  for (int32_t i = request->ndim - 1; i >= 0; --i) {
+    request->target_steps[i] = step;
+    step *= request->shape[i];
   }
-  for (int32_t i = tensor.ndim - 1; i >= 0; --i) {
-    if (tensor.shape[i] == 1) continue;
-    const int64_t stride = tensor.strides[i] * whole;
-    if (axes > 0 && stride == steps[axes - 1] * lengths[axes - 1]) {
-      lengths[axes - 1] *= tensor.shape[i];
-      continue;
-    }
-    lengths[axes] = tensor.shape[i];
-    steps[axes++] = stride;
-  }
-  if (axes > kMaxNdim) return false;
-  request->ndim = axes;
-  int64_t target_step = item;
-  for (int32_t i = 0; i < axes; ++i) {
-    const int32_t at = axes - 1 - i;
-    request->shape[at] = lengths[i];
-    request->source_steps[at] = steps[i];
-    request->target_steps[at] = target_step;
-    target_step *= lengths[i];
-  }
-  return true;
+  return fits;
 }
 
 // Queues the copy of all elements into a storage, ordered after all uses of both.

@@ -222,14 +222,12 @@ Object* CallFunction(Object* self, Object* positional, Object* keywords) {
   return result;
 }
 
-// answer(request, handle, failed): takes over the handle of the result, or of the exception if `failed`.
 void Answer(Objects* self, uint32_t id, uint32_t handle, bool has_failed) {
   Gil gil;
   Object* result = DropObject(self, handle);
   if (!FulfilById(self, id, result, has_failed) && result != nullptr) api.Py_DecRef(result);
 }
 
-// postpone(request): the request waits for a promise. False when too many requests wait already.
 bool Postpone(Objects* self, uint32_t id) {
   platform::MutexScope scope(&self->mutex);
   FunctionRequest* request = FindRequest(self, id);

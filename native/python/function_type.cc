@@ -87,8 +87,6 @@ Object* NewFunction(Objects* objects, uint32_t number, Storage* pin, const Chara
   return self.take();
 }
 
-// thrownBy(exception): the number of the JavaScript value that an exception carries; 0 for exceptions that do not come
-// from JavaScript, or not from this environment.
 uint32_t ThrownBy(Objects* self, uint32_t handle) {
   Gil gil;
   // A reference, because reading the attribute may run code that releases the object.

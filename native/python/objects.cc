@@ -197,41 +197,31 @@ static napi_value PerformOperation(napi_env env, napi_callback_info info) {
   return Run(env, self, request, &none);
 }
 
-// releaseLater(handle). Called by a finalizer, so nothing here waits for the GIL.
+// Called by a finalizer, so nothing here waits for the GIL.
 static void ReleaseLater(Objects* self, uint32_t handle) {
   Object* object = DropObject(self, handle);
   if (object != nullptr) DeferDecRef(object);
 }
 
-// Drops the references that JavaScript released, without running another operation.
 static void Settle(Objects* self) { OperationScope scope(self); }
 
-// The same, and drops all references that wait for another thread.
 static void SettleAll(Objects* self) {
   OperationScope scope(self);
   RunDeferred();
 }
 
-// The same as settle at the end of a tick. Does not wait for the GIL while asynchronous calls may hold it.
 static void SettleLater(Objects* self) {
-  if (self->calls == nullptr) {
-    Settle(self);
-  } else {
-    DeferReleased(self);
-  }
+  if (self->calls == nullptr) return Settle(self);
+  DeferReleased(self);
 }
 
-// rememberSignals(), before the first operation of a tick. Python calls on other threads may have replaced handlers
-// already.
+// Before the first operation of a tick. Python calls on other threads may have replaced handlers already.
 static void RememberSignalsOf(Objects* self) {
-  if (self->calls == nullptr) {
-    RememberSignals();
-  } else {
-    KeepSignals();
-  }
+  if (self->calls == nullptr) return RememberSignals();
+  KeepSignals();
 }
 
-// keepSignals(), at the end of a tick with operations.
+// At the end of a tick with operations.
 static void KeepSignalsOf(Objects*) { KeepSignals(); }
 
 // Whether another JavaScript thread is inside an operation. That thread may hold the GIL and wait, in JavaScript that
@@ -263,6 +253,7 @@ static void EndObjects(void* data) {
   DetachThread(self->is_worker && !IsAnyInside());
 }
 
+// src/python/binding.ts says what they do.
 static const NamedFunction kExports[] = {
     {"perform", PerformOperation},
     {"consume", Consume},

@@ -216,7 +216,7 @@ def find_converter(function):
 def guard(module, name):
     original = getattr(module, name)
     def guarded(*arguments, **keywords):
-        keep_signals()
+        keep_signals()  # a library may have installed its own handler shortly before, which must not be remembered
         try:
             return original(*arguments, **keywords)
         finally:
@@ -244,21 +244,16 @@ if is_ours:
     guard(faulthandler, 'enable')
 )python";
 
-// Before Python code installs a handler. A library may have installed its own shortly before, which must not be
-// remembered.
-Object* KeepFromPython(Object*, Object*) {
-  KeepSignals();
-  return None();
-}
-
-Object* RestoreFromPython(Object*, Object*) {
-  RestoreSignals();
+// A function for Python without arguments.
+template <void (*kAction)()>
+Object* CallAction(Object*, Object*) {
+  kAction();
   return None();
 }
 
 const int kNoArguments = 0x0004;
-MethodDef keep = {"keep_signals", reinterpret_cast<void*>(KeepFromPython), kNoArguments, nullptr};
-MethodDef restore = {"restore_signals", reinterpret_cast<void*>(RestoreFromPython), kNoArguments, nullptr};
+MethodDef keep = {"keep_signals", reinterpret_cast<void*>(CallAction<KeepSignals>), kNoArguments, nullptr};
+MethodDef restore = {"restore_signals", reinterpret_cast<void*>(CallAction<RestoreSignals>), kNoArguments, nullptr};
 
 Object* prelude;  // the dict of its functions
 
@@ -312,9 +307,7 @@ Object* FindPrelude(const char* name) {
   return key ? api.PyObject_GetItem(prelude, key.get()) : nullptr;
 }
 
-// leave(status, milliseconds): lets executors finish, and runs the functions that Python code registered with atexit.
-// Ends the process with the status if they take longer than `milliseconds`. Only the first call has an effect. On the
-// JavaScript thread that ends the process, without the GIL.
+// Only the first call has an effect. On the JavaScript thread that ends the process, without the GIL.
 void Leave(Objects*, uint32_t status, uint32_t milliseconds) {
   if (!has_run.exchange(true)) {
     leaving = {static_cast<int>(status), milliseconds};

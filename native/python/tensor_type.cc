@@ -34,13 +34,13 @@ void Describe(const Body& body, Descriptor* descriptor) {
 }
 
 // The names are static because consumers keep the pointer.
-const char* const kLegacy = "dltensor";
-const char* const kVersioned = "dltensor_versioned";
+template <class Managed>
+const char* const kName = sizeof(Managed) == sizeof(DLManagedTensor) ? "dltensor" : "dltensor_versioned";
 
 // Runs when Python deletes a capsule. Releases the tensor if no consumer took it. An exception may be set.
 template <class Managed>
 void DestroyCapsule(Object* capsule) {
-  const char* name = sizeof(Managed) == sizeof(DLManagedTensor) ? kLegacy : kVersioned;
+  const char* name = kName<Managed>;
   if (!api.PyCapsule_IsValid(capsule, name)) return;  // a consumer took the tensor and renamed the capsule
   SavedError error;
   Managed* managed = static_cast<Managed*>(api.PyCapsule_GetPointer(capsule, name));
@@ -59,8 +59,7 @@ template <class Managed>
 Object* MakeCapsule(const Descriptor& descriptor, Storage* storage) {
   Managed* managed = NewManaged<Managed>(descriptor, storage);
   if (managed == nullptr) return nullptr;
-  const char* name = sizeof(Managed) == sizeof(DLManagedTensor) ? kLegacy : kVersioned;
-  Object* capsule = api.PyCapsule_New(managed, name, DestroyCapsule<Managed>);
+  Object* capsule = api.PyCapsule_New(managed, kName<Managed>, DestroyCapsule<Managed>);
   if (capsule == nullptr) DeleteManaged(managed);
   return capsule;
 }

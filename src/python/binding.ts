@@ -25,15 +25,18 @@ export interface PythonBinding {
   settleAll(): void;
   /** As `settle`, but on another thread while asynchronous calls may hold the GIL. */
   settleLater(): void;
-  /** Tells native code that JavaScript no longer waits for the call with this number. */
+  /** JavaScript no longer waits for the call with this number. A call that has not begun does not begin. */
   abandon(number: number): void;
-  /** The handle of a Python callable `settle(failed, value)` for the promise with this number; 0 when out of memory. */
+  /**
+   * The handle of a settler, a Python callable `settle(failed, value)`, for the promise with this number; 0 when out of
+   * memory. Only its first call has an effect.
+   */
   makeSettler(number: number): number;
   /** Records the signal handlers, before operations. */
   rememberSignals(): void;
   /** Restores the signal handlers of the JavaScript runtime that libraries replaced. */
   keepSignals(): void;
-  /** Runs Python's exit functions before the process ends, for at most so many milliseconds. */
+  /** Lets executors finish and runs Python's exit functions. Ends the process if that takes longer. */
   leave(status: number, milliseconds: number): void;
   /** The number of the value that a JavaScript function threw, if this exception carries one; otherwise 0. */
   thrownBy(exception: number): number;
