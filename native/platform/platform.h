@@ -64,9 +64,12 @@ void KeepLoaded(const void* address);
 
 // Threads.
 
-// A new thread blocks all signals, because signals belong to the program's own threads, or has the signal mask of the
-// thread that starts it. A thread that may start processes needs the latter: processes inherit the mask of the thread.
-enum class ThreadSignals { kBlocked, kInherited };
+// A new thread blocks all signals, because signals belong to the program's own threads, or has the remembered signal
+// mask. A thread that may start processes needs the latter: processes inherit the mask of the thread.
+enum class ThreadSignals { kBlocked, kRemembered };
+
+// Remembers the signal mask of this thread for threads that it or another thread starts. One thread at a time.
+void RememberSignalMask();
 
 // Runs `work` on a new detached thread. 0 means the system's stack size. False when the system has no thread left. Any
 // thread.

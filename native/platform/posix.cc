@@ -71,10 +71,14 @@ void KeepLoaded(const void* address) {
   if (dladdr(address, &info) != 0) dlopen(info.dli_fname, RTLD_NOW | RTLD_NODELETE);
 }
 
+static sigset_t remembered_mask;
+
+void RememberSignalMask() { pthread_sigmask(SIG_SETMASK, nullptr, &remembered_mask); }
+
 bool StartThread(void* (*work)(void*), void* argument, size_t stack_size, ThreadSignals signals) {
   sigset_t all, before;
   sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, signals == ThreadSignals::kBlocked ? &all : nullptr, &before);
+  pthread_sigmask(SIG_SETMASK, signals == ThreadSignals::kBlocked ? &all : &remembered_mask, &before);
   pthread_attr_t attributes;
   pthread_attr_init(&attributes);
   pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);

@@ -124,6 +124,8 @@ static DWORD WINAPI RunThread(void* data) {
   return 0;
 }
 
+void RememberSignalMask() {}
+
 bool StartThread(void* (*work)(void*), void* argument, size_t stack_size, ThreadSignals) {
   Start* start = static_cast<Start*>(malloc(sizeof(Start)));
   if (start == nullptr) return false;

@@ -51,8 +51,9 @@ void* Work(void*);
 // Mutex held.
 void StartThread() {
   if (threads == 0) PrepareExit(0);
-  // Python code may start processes, such as those of Ray.
-  if (!platform::StartThread(Work, nullptr, kStackSize, platform::ThreadSignals::kInherited)) return;
+  // Python code may start processes, such as those of Ray. The watcher of CUDA, which blocks signals, may start this
+  // thread.
+  if (!platform::StartThread(Work, nullptr, kStackSize, platform::ThreadSignals::kRemembered)) return;
   ++threads;
   ++starting;
 }
@@ -124,7 +125,9 @@ void PrepareExit(int status) { platform::OnExit(LeaveAtOnce, status); }
 
 void SetPoolLimit(uint32_t count) {
   platform::MutexScope scope(&mutex);
-  if (limit == 0) limit = count == 0 ? DefaultLimit() : count > kMaxThreads / 2 ? kMaxThreads / 2 : count;
+  if (limit != 0) return;
+  limit = count == 0 ? DefaultLimit() : count > kMaxThreads / 2 ? kMaxThreads / 2 : count;
+  platform::RememberSignalMask();
 }
 
 bool Submit(Task* task) {

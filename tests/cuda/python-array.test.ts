@@ -308,6 +308,11 @@ pyTest('an array outlives its interpreter call and its worker', () => {
   equal([result.code, result.signal, result.output.trim()], [0, null, 'ended']);
 });
 
+pyTest('a thread of the pool that the watcher starts has the signal mask of the program', () => {
+  const { code, signal, output } = runChild(import.meta.url, './children/pool-signals.js');
+  equal([code, signal, output], [0, null, 'true 24\n']);
+});
+
 pyTest('a getter that imports and exports other tensors in JavaScript does not mix them up', () => {
   const { x, address } = floats();
   py.exec(`
