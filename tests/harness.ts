@@ -86,10 +86,10 @@ export async function collect(): Promise<void> {
   }
 }
 
-/** Collects until `done`, about twenty times and for about ten seconds, because collectors and busy machines take time. */
+/** Collects until `done`, at least twenty times and for thirty seconds, because collectors and busy machines take time. */
 export async function collectUntil(done: () => boolean): Promise<boolean> {
   const start = Date.now();
-  for (let i = 0; (i < 20 || Date.now() - start < 10_000) && !done(); i++) await collect();
+  for (let i = 0; (i < 20 || Date.now() - start < 30_000) && !done(); i++) await collect();
   return done();
 }
 

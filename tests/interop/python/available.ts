@@ -31,16 +31,20 @@ export const isFreeThreaded =
   interpreter?.eval('getattr(__import__("sys"), "_is_gil_enabled", lambda: True)()') === false;
 
 /**
- * Collects until `done`, and lets Python's threads run in between. A free-threaded Python releases some objects only when
- * the thread that made them runs again, or its collector.
+ * Collects and lets Python's threads run. A free-threaded Python releases some objects only when the thread that made them
+ * runs again, or its collector.
  */
-export async function settleUntil(done: () => boolean): Promise<boolean> {
+export async function settle(): Promise<void> {
   const pause = py.eval('lambda: [__import__("time").sleep(0.002) for _ in range(2)].clear()');
-  for (let i = 0; i < 20 && !done(); i++) {
-    await collect();
-    await Promise.all(Array.from({ length: 16 }, () => callAsync(pause)));
-    py.exec(isFreeThreaded ? 'import gc; gc.collect()' : 'pass');
-  }
+  await collect();
+  await Promise.all(Array.from({ length: 16 }, () => callAsync(pause)));
+  py.exec(isFreeThreaded ? 'import gc; gc.collect()' : 'pass');
+}
+
+/** Settles until `done`, at least twenty times and for thirty seconds, because busy machines take time. */
+export async function settleUntil(done: () => boolean): Promise<boolean> {
+  const start = Date.now();
+  for (let i = 0; (i < 20 || Date.now() - start < 30_000) && !done(); i++) await settle();
   return done();
 }
 
