@@ -106,27 +106,20 @@ inline bool IsEmpty(const Descriptor& descriptor) {
   return false;
 }
 
-// True for empty tensors, which touch no bytes whatever their strides are.
-inline bool HasEmptySpan(const Descriptor& descriptor, int64_t* low, int64_t* high) {
-  *low = *high = 0;
-  return IsEmpty(descriptor);
-}
-
 // The bytes that a tensor touches, from `low` (zero or less) to `high`, relative to its first element. False when they
 // exceed what JavaScript can count.
 inline bool SpanOf(const Descriptor& descriptor, int64_t* low, int64_t* high) {
+  *low = *high = 0;
+  if (IsEmpty(descriptor)) return true;  // no bytes, whatever the strides are
   // Counts in elements first, so that only one multiplication can overflow.
   int64_t first = 0;
   int64_t last = 0;
   for (int32_t i = 0; i < descriptor.ndim; ++i) {
     int64_t reach;
-    const int64_t length = descriptor.shape[i];
-    if (length == 0 || __builtin_mul_overflow(length - 1, descriptor.strides[i], &reach)) {
-      return HasEmptySpan(descriptor, low, high);
+    if (__builtin_mul_overflow(descriptor.shape[i] - 1, descriptor.strides[i], &reach) ||
+        __builtin_add_overflow(reach < 0 ? first : last, reach, reach < 0 ? &first : &last)) {
+      return false;
     }
-    const bool overflow =
-        reach < 0 ? __builtin_add_overflow(first, reach, &first) : __builtin_add_overflow(last, reach, &last);
-    if (overflow) return HasEmptySpan(descriptor, low, high);
   }
   const int64_t item_bits = int64_t{descriptor.dtype.bits} * descriptor.dtype.lanes;
   const bool padded = (descriptor.flags & DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED) != 0;

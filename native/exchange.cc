@@ -3,7 +3,6 @@
 #define DLPACK_NAPI_STRUCTS_DECLARED
 #include "../include/dlpack_napi.h"
 #include "bindings.h"
-#include "exchange_api.h"
 #include "kept_blocks.h"
 #include "managed_tensor.h"
 #include "tickets.h"

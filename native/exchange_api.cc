@@ -1,8 +1,7 @@
-#include "exchange_api.h"
+#include "managed_tensor.h"
 
 #include "cuda/imports.h"
 #include "cuda/memory.h"
-#include "managed_tensor.h"
 
 namespace dlpack {
 

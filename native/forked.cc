@@ -1,19 +1,16 @@
 #include "forked.h"
 
-#include "lock.h"
+#include <atomic>
+
 #include "platform/platform.h"
 
 namespace dlpack {
 
 bool is_forked = false;
 
-static Lock watch_lock;
-static bool is_watching = false;
-
 void WatchForks() {
-  LockScope scope(&watch_lock);
-  if (!is_watching) platform::OnFork([] { is_forked = true; });
-  is_watching = true;
+  static std::atomic<bool> is_watching{false};
+  if (!is_watching.exchange(true)) platform::OnFork([] { is_forked = true; });
 }
 
 void LeaveForked() {

@@ -33,18 +33,13 @@ struct Removed {
   }
 };
 
-// Computed once. Two threads that compute it at the same time get the same result.
-uint64_t Limit() {
-  static int64_t limit = -1;
-  int64_t known = __atomic_load_n(&limit, __ATOMIC_RELAXED);
-  if (known < 0) {
-    const char* asked = getenv("DLPACK_REUSE_BYTES");
-    known = asked == nullptr ? static_cast<int64_t>(kDefaultLimit) : atoll(asked);
-    if (known < 0) known = 0;
-    __atomic_store_n(&limit, known, __ATOMIC_RELAXED);
-  }
-  return static_cast<uint64_t>(known);
+uint64_t FindLimit() {
+  const char* asked = getenv("DLPACK_REUSE_BYTES");
+  const int64_t bytes = asked == nullptr ? static_cast<int64_t>(kDefaultLimit) : atoll(asked);
+  return bytes < 0 ? 0 : static_cast<uint64_t>(bytes);
 }
+
+uint64_t Limit() { return ComputeOnce<uint64_t, FindLimit>(); }
 
 // Eight sizes for each power of two, so that a kept block fits tensors of similar size and wastes an eighth at most.
 size_t RoundUp(uint64_t nbytes) {

@@ -16,6 +16,16 @@ inline void Breathe() {
 #endif
 }
 
+// The result of a function, which is called until it is not zero. Two threads that call it at the same time get the
+// same result.
+template <class Value, Value (*kCompute)()>
+Value ComputeOnce() {
+  static std::atomic<Value> known{};
+  Value value = known.load(std::memory_order_relaxed);
+  if (value == Value{}) known.store(value = kCompute(), std::memory_order_relaxed);
+  return value;
+}
+
 class Lock {
  public:
   void Acquire() {

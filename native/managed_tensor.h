@@ -56,6 +56,9 @@ Storage* WrapTensor(const DLTensor& tensor, uint64_t flags, Descriptor* descript
 // Whether the elements are misaligned for their type. The struct must have a known major version.
 bool IsMisaligned(const DLTensor& tensor);
 
+// The DLPackExchangeAPI table of the process, in exchange_api.cc. Any thread.
+DLPackExchangeAPI* ExchangeApi();
+
 // Calls the deleter, if there is one.
 template <class Managed>
 inline void DeleteManaged(Managed* managed) {

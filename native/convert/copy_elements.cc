@@ -1,5 +1,3 @@
-#include "copy_elements.h"
-
 #include "pass.h"
 
 namespace dlpack {

@@ -8,6 +8,7 @@
 
 #include <atomic>
 
+#include "../lock.h"
 #include "../platform/platform.h"
 #include "strided.h"
 #include "threads.h"
@@ -314,15 +315,6 @@ static int64_t FindCacheBytes() {
   return share > most ? most : share < least ? least : share;
 }
 
-// Computed once, because the query takes as long as a small copy. Two threads that compute it at the same time get the
-// same result.
-static int64_t CacheBytes() {
-  static int64_t bytes = -1;
-  int64_t known = __atomic_load_n(&bytes, __ATOMIC_RELAXED);
-  if (known < 0) __atomic_store_n(&bytes, known = FindCacheBytes(), __ATOMIC_RELAXED);
-  return known;
-}
-
 void RunPass(const Pass& pass) {
   Job job;
   job.rows = &BestRows();
@@ -354,12 +346,13 @@ void RunPass(const Pass& pass) {
   // Streaming avoids reading the target first. This matters when more is written than read, or when a single row does
   // the whole cast. The system has to fill fresh memory with zeros first, and then the caches hold it. A fill reads one
   // element: streamed stores took 1.5 to 4 times as long as plain stores up to 256 MiB, and as long for 1 GiB.
+  const int64_t cache_bytes = ComputeOnce<int64_t, FindCacheBytes>();  // the query takes as long as a small copy
   const bool is_fill = job.from_step == 0 && job.length > 1;
   const bool is_worth_it = !is_fill && (bytes >= read || job.kernel.stream != nullptr);
-  job.streams = job.to_is_dense && is_worth_it && bytes + read >= CacheBytes() &&
+  job.streams = job.to_is_dense && is_worth_it && bytes + read >= cache_bytes &&
                 job.length * static_cast<int64_t>(job.kernel.to_size) >= kLine &&
                 !platform::IsFresh(pass.to + pass.to_bit / 8, bytes);
-  job.reads_ahead = bytes + read >= CacheBytes();
+  job.reads_ahead = bytes + read >= cache_bytes;
   int64_t threads = bytes < kLarge || !IsDivisible(pass, job) ? 1 : bytes / kPerThread;
   if (threads > pass.threads) threads = pass.threads;
   job.threads = static_cast<int32_t>(threads < 1 ? 1 : threads > kMaxThreads ? kMaxThreads : threads);

@@ -1,6 +1,8 @@
 // Pass: one copy or cast over memory, as src/values/pass.ts describes it. Any thread.
 #pragma once
 
+#include "../abi/dlpack_abi.h"
+#include "../storage.h"
 #include "rows.h"
 
 namespace dlpack {
@@ -29,5 +31,9 @@ struct Pass {
 bool CanRun(const Pass& pass);
 
 void RunPass(const Pass& pass);
+
+// Copies the elements of a tensor in host memory, in row-major order, into new memory of `nbytes` bytes, their exact
+// size. `is_padded`: elements of fewer than eight bits take a byte each. NULL when out of memory. In copy_elements.cc.
+Storage* CopyElements(const DLTensor& tensor, bool is_padded, uint64_t nbytes);
 
 }  // namespace dlpack

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../platform/platform.h"
+#include "../lock.h"
 #if defined(__x86_64__)
 #include <cpuid.h>
 #endif
@@ -33,18 +33,14 @@ static const Rows* Detect() {
   return &kAvx2Rows;
 }
 
-const Rows& BestRows() {
-  // Two threads that compute it at the same time get the same result.
-  static const Rows* best = nullptr;
-  const Rows* known = __atomic_load_n(&best, __ATOMIC_RELAXED);
-  if (known != nullptr) return *known;
-  known = Detect();
+static const Rows* Choose() {
+  const Rows* best = Detect();
   const char* asked = getenv("DLPACK_CPU");
-  if (asked != nullptr && strcmp(asked, "portable") == 0) known = &kPortableRows;
-  if (asked != nullptr && strcmp(asked, "avx2") == 0 && known != &kPortableRows) known = &kAvx2Rows;
-  __atomic_store_n(&best, known, __ATOMIC_RELAXED);
-  return *known;
+  if (asked != nullptr && strcmp(asked, "portable") == 0) return &kPortableRows;
+  return asked != nullptr && strcmp(asked, "avx2") == 0 && best != &kPortableRows ? &kAvx2Rows : best;
 }
+
+const Rows& BestRows() { return *ComputeOnce<const Rows*, Choose>(); }
 
 #else
 

@@ -29,19 +29,16 @@ DLPACK_INLINE Floats CleanNan(Floats value) {
 namespace dlpack::DLPACK_ISA {
 
 template <bool kStream>
-DLPACK_INLINE void StoreEight(float* to, __m256 values) {
-  if (kStream)
-    _mm256_stream_ps(to, values);
-  else
-    _mm256_storeu_ps(to, values);
-}
-
-template <bool kStream>
 DLPACK_INLINE void StoreBytes(uint8_t* to, __m256i bytes) {
   if (kStream)
     _mm256_stream_si256(reinterpret_cast<__m256i*>(to), bytes);
   else
     _mm256_storeu_si256(reinterpret_cast<__m256i*>(to), bytes);
+}
+
+template <bool kStream>
+DLPACK_INLINE void StoreEight(float* to, __m256 values) {
+  StoreBytes<kStream>(reinterpret_cast<uint8_t*>(to), _mm256_castps_si256(values));
 }
 
 // Sixteen codes, each in sixteen bits.

@@ -2,7 +2,6 @@
 
 #include <atomic>
 
-#include "../exchange_api.h"
 #include "../forked.h"
 #include "channel.h"
 #include "cuda_array.h"

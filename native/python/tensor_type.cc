@@ -3,8 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "../convert/copy_elements.h"
-#include "../exchange_api.h"
+#include "../convert/pass.h"
 #include "../managed_tensor.h"
 #include "device_exchange.h"
 #include "prelude.h"

@@ -113,23 +113,14 @@ static void ReadSequence(Context* self, SequenceRequest* request) {
   request->size = static_cast<double>(size);
   int32_t written = 0;
   for (int64_t i = request->start; i < size && written < request->count; ++i, ++written) {
-    TVMFFIAny& slot = out[written];
-    if (values == nullptr) {
-      slot.type_index = kTVMFFIInt;
-      slot.zero_padding = 0;
-      slot.v_int64 = lengths[i];
-      continue;
-    }
-    slot = values[i];
+    out[written] = values == nullptr ? IntegerValue(lengths[i]) : values[i];
   }
   request->count = written;
 }
 
 // Calls the iterator of a map. The map keeps the results alive, so the reference of a result is dropped.
 static int Step(TVMFFIObject* iterator, int64_t command, TVMFFIAny* result) {
-  TVMFFIAny argument = {};
-  argument.type_index = kTVMFFIInt;
-  argument.v_int64 = command;
+  const TVMFFIAny argument = IntegerValue(command);
   *result = TVMFFIAny{};
   const int status = CellOf<TVMFFIFunctionCell>(iterator)->safe_call(iterator, &argument, 1, result);
   if (status == 0) ReleaseValue(*result);

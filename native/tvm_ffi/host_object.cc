@@ -100,8 +100,7 @@ static int AccessField(const HostField& field, const TVMFFIAny* value, TVMFFIAny
   TVMFFIAny args[3] = {};
   args[0].type_index = field.object->header.type_index;
   args[0].v_obj = &field.object->header;
-  args[1].type_index = kTVMFFIInt;
-  args[1].v_int64 = field.index;
+  args[1] = IntegerValue(field.index);
   if (value != nullptr) args[2] = *value;
   return RunCallback(self, field.object->access, args, value == nullptr ? 2 : 3, result);
 }

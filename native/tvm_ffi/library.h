@@ -70,6 +70,13 @@ inline void ReleaseValue(const TVMFFIAny& value) {
   if (value.type_index >= kTVMFFIStaticObjectBegin) library.ObjectDecRef(value.v_obj);
 }
 
+inline TVMFFIAny IntegerValue(int64_t number) {
+  TVMFFIAny value = {};
+  value.type_index = kTVMFFIInt;
+  value.v_int64 = number;
+  return value;
+}
+
 // The library has no lock for its table of global functions, so this addon holds this lock for every use of the table.
 // Any thread. Scopes nest, because a module loader written in JavaScript may look up functions.
 class TableScope {

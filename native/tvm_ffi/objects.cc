@@ -115,9 +115,7 @@ static void BorrowTensorObject(Context* self, TensorObjectRequest* request, napi
 static napi_value ReadTypeKey(Context*, ObjectRequest* request, napi_env env) {
   const TVMFFIObject* object = static_cast<TVMFFIObject*>(Pointer(request->object));
   const TVMFFITypeInfo* type = library.GetTypeInfo(object->type_index);
-  napi_value value = nullptr;
-  if (type != nullptr) napi_create_string_utf8(env, type->type_key.data, type->type_key.size, &value);
-  return value;
+  return type == nullptr ? nullptr : StringOf(env, type->type_key);
 }
 
 const NamedFunction kObjectsFunctions[] = {{"disown", Binding<DisownObject>::Call},

@@ -27,12 +27,7 @@ static napi_value ReadError(Context* self, ErrorRequest* request, napi_env env) 
   napi_value result = nullptr;
   if (napi_create_array_with_length(env, 3, &result) != napi_ok) return nullptr;
   const TVMFFIByteArray* texts[] = {&cell->kind, &cell->message, &cell->backtrace};
-  for (uint32_t i = 0; i < 3; ++i) {
-    napi_value text;
-    if (napi_create_string_utf8(env, texts[i]->data, texts[i]->size, &text) == napi_ok) {
-      napi_set_element(env, result, i, text);
-    }
-  }
+  for (uint32_t i = 0; i < 3; ++i) napi_set_element(env, result, i, StringOf(env, *texts[i]));
   return result;
 }
 

@@ -6,12 +6,6 @@
 
 namespace dlpack::tvm_ffi {
 
-static napi_value StringOf(napi_env env, const TVMFFIByteArray& bytes) {
-  napi_value value = nullptr;
-  napi_create_string_utf8(env, bytes.data == nullptr ? "" : bytes.data, bytes.size, &value);
-  return value;
-}
-
 // Whether the structs of this version are known. Raises an error otherwise.
 static bool IsReflective() {
   if (library.version.patch >= kReflectionPatch && library.TypeKeyToIndex != nullptr &&

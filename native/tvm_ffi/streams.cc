@@ -1,5 +1,4 @@
 // The stream of a device and the allocator that calls use, both per thread.
-#include "../exchange_api.h"
 #include "../managed_tensor.h"
 #include "../wire.h"
 #include "context.h"
@@ -36,10 +35,7 @@ static int AllocateInJavaScript(DLTensor* prototype, DLManagedTensorVersioned** 
   args[0].v_dtype = prototype->dtype;
   args[1].type_index = kTVMFFIDevice;
   args[1].v_device = prototype->device;
-  for (int32_t i = 0; i < prototype->ndim; ++i) {
-    args[i + 2].type_index = kTVMFFIInt;
-    args[i + 2].v_int64 = prototype->shape[i];
-  }
+  for (int32_t i = 0; i < prototype->ndim; ++i) args[i + 2] = IntegerValue(prototype->shape[i]);
   TVMFFIAny result = {};
   // The error that JavaScript raised stays raised.
   if (RunCallback(self, kAllocatorCallback, args, prototype->ndim + 2, &result) != 0) return -1;

@@ -1,4 +1,4 @@
-// The UTF-8 of a JavaScript string, for the length of a native call. JavaScript thread only.
+// JavaScript strings and their UTF-8, for the length of a native call. JavaScript thread only.
 #pragma once
 
 #define NAPI_VERSION 8
@@ -8,6 +8,13 @@
 #include "../abi/tvm_ffi_abi.h"
 
 namespace dlpack::tvm_ffi {
+
+// The JavaScript string of a UTF-8 text; NULL when out of memory.
+inline napi_value StringOf(napi_env env, const TVMFFIByteArray& bytes) {
+  napi_value value = nullptr;
+  napi_create_string_utf8(env, bytes.data == nullptr ? "" : bytes.data, bytes.size, &value);
+  return value;
+}
 
 class Text {
  public:

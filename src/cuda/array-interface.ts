@@ -114,17 +114,13 @@ export function asMaskedCudaArray(object: object, options?: CudaArrayOptions): M
   const settings = readOptions(options);
   return useArray(object, (entries, hold) => {
     const data = new Tensor(describeArray(entries, settings, hold));
-    if (entries.mask === null) return { data, mask: null };
+    let mask: Tensor | null = null;
     try {
-      const mask = asCudaArray(entries.mask as object, { sync: settings.sync });
-      try {
-        broadcastLayout(descriptorOf(mask).layout, data.shape);
-      } catch (error) {
-        mask.dispose();
-        throw error;
-      }
+      if (entries.mask !== null) mask = asCudaArray(entries.mask as object, { sync: settings.sync });
+      if (mask !== null) broadcastLayout(descriptorOf(mask).layout, data.shape);
       return { data, mask };
     } catch (error) {
+      mask?.dispose();
       data.dispose();
       throw error;
     }
@@ -135,11 +131,7 @@ export function asMaskedCudaArray(object: object, options?: CudaArrayOptions): M
 function useArray<T>(object: object, use: (entries: ArrayEntries, hold: Hold) => T): T {
   const foreign = typeof object === 'function' ? (registry.objects?.readArray(object, false) ?? null) : null;
   if (foreign === null) {
-    const isObject = typeof object === 'object' || typeof object === 'function';
-    const description =
-      object === null || !isObject
-        ? undefined
-        : (object as { __cuda_array_interface__?: unknown }).__cuda_array_interface__;
+    const description = (object as { __cuda_array_interface__?: unknown } | null)?.__cuda_array_interface__;
     if (description === undefined) {
       const where =
         object instanceof TensorView

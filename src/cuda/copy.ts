@@ -7,6 +7,7 @@ import { convertElements, convertElementsAsync } from '../values/convert.js';
 import { queueCast } from './cast.js';
 import { LEGACY_STREAM } from './current.js';
 import { CAPTURE_UNSUPPORTED, check, cuda, driverError } from './driver.js';
+import { handOver } from './memory.js';
 import {
   type CastStep,
   type CopyPlan,
@@ -16,7 +17,7 @@ import {
   type Run,
   type Step,
 } from './plan-copy.js';
-import { begin, isCapturing, onStorage, onStream } from './requests.js';
+import { begin, isCapturing, onStream } from './requests.js';
 import { whenDone } from './wait.js';
 import { CopyStep } from './wire-layout.js';
 
@@ -51,7 +52,8 @@ export async function copyElementsAsync(source: Descriptor, target: Descriptor):
   try {
     refuseCapture(plan, source, target);
     let queued: Run | null = null;
-    if (plan.steps[0]?.by === 'host') keepStream(target, runOf(plan));
+    // The program may dispose the stream before the copy is queued. Memory in use on a stream keeps the stream alive.
+    if (plan.steps[0]?.by === 'host') handOver(target, runOf(plan).stream);
     for (const step of plan.steps) {
       if (step.by === 'host') {
         if (queued !== null) await doneOn(queued);
@@ -130,9 +132,4 @@ async function copyOverBus(step: DeviceStep): Promise<void> {
   const slot = writeStep(step);
   const started = request(slot, () => cuda().copyAsync());
   check(started === undefined ? i32[slot * 2 + CopyStep.STATUS] : await started, what(step.from, step.to));
-}
-
-/** The program may dispose the stream before the copy is queued. Memory in use on a stream keeps the stream alive. */
-function keepStream({ storage, device }: Descriptor, run: Run): void {
-  check(onStorage('handOver', handleOf(storage), run.device.id, run.stream), `a stream for '${device.name}'`);
 }
