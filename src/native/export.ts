@@ -44,16 +44,14 @@ export function exportManaged(tensor: TensorView, options?: ExportOptions): bigi
 function exportWith(source: Descriptor, options: ExportOptions | undefined): bigint {
   if (options !== undefined) checkOptions(options, exportNames, '{ copy: false }');
   const copy = options?.copy ?? null;
-  if (options?.versioned === false) {
-    checkLegacy(source, copy);
-    return withMemory(source, copy, exportLegacy);
-  }
-  return withMemory(source, copy, exportVersioned);
+  const isVersioned = options?.versioned !== false;
+  if (!isVersioned) checkLegacy(source, copy);
+  return withMemory(source, copy, isVersioned ? exportVersioned : exportLegacy);
 }
 
 function exportVersioned(source: Descriptor): bigint {
   // In the first slot the indices are constants, which need no bounds checks.
-  if (u32[WireHeader.TOP] !== Wire.FIRST_SLOT || isDebug()) return exportAbove(source);
+  if (u32[WireHeader.TOP] !== Wire.FIRST_SLOT || isDebug()) return exportAbove(source, true);
   if (source.sentLayout === null) source.sentLayout = { number: UNSENT };
   sendTensor(Wire.FIRST_SLOT + ExportRequest.TENSOR, source, (source.storage as NativeStorage).handle, 0);
   u32[WireHeader.SLOT] = Wire.FIRST_SLOT;
@@ -61,17 +59,14 @@ function exportVersioned(source: Descriptor): bigint {
   return readExport(Wire.FIRST_SLOT);
 }
 
-function exportAbove(source: Descriptor): bigint {
+function exportAbove(source: Descriptor, isVersioned: boolean): bigint {
   const slot = writeExport(source);
-  native().exportVersioned();
+  if (isVersioned) native().exportVersioned();
+  else native().exportLegacy();
   return readExport(slot);
 }
 
-function exportLegacy(source: Descriptor): bigint {
-  const slot = writeExport(source);
-  native().exportLegacy();
-  return readExport(slot);
-}
+const exportLegacy = (source: Descriptor): bigint => exportAbove(source, false);
 
 /** Writes a request with a tensor in native memory into a free slot. No JavaScript runs during an export. */
 function writeExport(source: Descriptor): number {

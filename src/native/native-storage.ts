@@ -2,7 +2,7 @@
 
 import { BufferError } from '../errors.js';
 import { collectLater, collectNever, type Owner } from '../storage/collect.js';
-import { forgetStorage, isDebug, recordStorage } from '../storage/debug.js';
+import { forget, isDebug, record } from '../storage/debug.js';
 import { type ElementKind, isDetached, Storage } from '../storage/storage.js';
 import { native } from './load.js';
 import { errorOf } from './status.js';
@@ -33,7 +33,7 @@ class Handle implements Owner {
     this.number = 0;
     u32[WireHeader.RELEASED] = number;
     native().collect();
-    forgetStorage(number);
+    forget('storage', number);
   }
 }
 
@@ -53,7 +53,7 @@ export class NativeStorage extends Storage {
   ) {
     super(nbytes);
     collectLater(this);
-    if (isDebug()) recordStorage(handle);
+    if (isDebug()) record('storage', handle);
   }
 
   get start(): number {
@@ -74,7 +74,7 @@ export class NativeStorage extends Storage {
     if (this.owner !== null) this.owner.number = 0;
     else collectNever(this);
     this.giveBack(handle);
-    if (isDebug()) forgetStorage(handle);
+    if (isDebug()) forget('storage', handle);
     if (this.cached !== null) this.detach();
   }
 

@@ -43,13 +43,13 @@ function origin(): string {
   return lines.slice(lines[0]?.startsWith('Error') ? 3 : 2).join('\n');
 }
 
-/** In debug mode: records the origin of the storage with this handle. */
-export function recordStorage(handle: number): void {
-  stacks.storage.set(handle, origin());
+/** In debug mode: records the origin of an object, until {@link forget} is called with the same key. */
+export function record(kind: Origin['kind'], key: unknown): void {
+  stacks[kind].set(key, origin());
 }
 
-export function forgetStorage(handle: number): void {
-  stacks.storage.delete(handle);
+export function forget(kind: Origin['kind'], key: unknown): void {
+  stacks[kind].delete(key);
 }
 
 /** A number for an export that is about to be made; 0 when debug mode is off. */
@@ -59,19 +59,8 @@ export function recordExport(): number {
   return lastPlace;
 }
 
-/** In debug mode: records the origin of a GPUBuffer until the result is called. */
-export function recordGpuBuffer(): () => void {
-  const key = {};
-  stacks['gpu-buffer'].set(key, origin());
-  return () => void stacks['gpu-buffer'].delete(key);
-}
-
-function originsOf(kind: Origin['kind']): Origin[] {
+export function originsOf(kind: Origin['kind']): Origin[] {
   return Array.from(stacks[kind].values(), (stack) => ({ kind, stack }));
-}
-
-export function liveGpuOrigins(): Origin[] {
-  return originsOf('gpu-buffer');
 }
 
 /** The origins of live storages, exports and GPUBuffers. `livePlaces` are the exports that native code still lists. */

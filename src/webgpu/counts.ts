@@ -4,7 +4,7 @@
  * @module
  */
 
-import { isDebug, liveGpuOrigins, type Origin, recordGpuBuffer } from '../storage/debug.js';
+import { forget, isDebug, type Origin, originsOf, record } from '../storage/debug.js';
 
 export interface GpuStats {
   /** GPUBuffers that tensors hold: made here, or taken over from a library. */
@@ -20,18 +20,19 @@ let bytes = 0;
 
 /** Counts a buffer until its release. */
 export function counted(nbytes: number, release: () => void): () => void {
-  const forget = isDebug() ? recordGpuBuffer() : null;
-  buffers++;
-  bytes += nbytes;
-  return () => {
+  const end = () => {
     buffers--;
     bytes -= nbytes;
-    forget?.();
+    forget('gpu-buffer', end);
     release();
   };
+  buffers++;
+  bytes += nbytes;
+  if (isDebug()) record('gpu-buffer', end);
+  return end;
 }
 
 /** How many GPUBuffers tensors hold; with `setDebug(true)` also where each was made. */
 export function gpuStats(): GpuStats {
-  return isDebug() ? { buffers, bytes, live: liveGpuOrigins() } : { buffers, bytes };
+  return isDebug() ? { buffers, bytes, live: originsOf('gpu-buffer') } : { buffers, bytes };
 }
