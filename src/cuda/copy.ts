@@ -2,6 +2,7 @@
 
 import { bytesOf, handleOf } from '../native/convert.js';
 import { request, wire } from '../native/wire.js';
+import type { PassAxis } from '../storage/backend.js';
 import type { Descriptor } from '../storage/descriptor.js';
 import { convertElements, convertElementsAsync } from '../values/convert.js';
 import { queueCast } from './cast.js';
@@ -100,7 +101,7 @@ function refuseCapture(plan: CopyPlan, source: Descriptor, target: Descriptor): 
 
 /** Describes a step in a slot. */
 function writeStep({ from, to, pass, run }: DeviceStep): number {
-  const { shape, fromSteps, toSteps } = pass;
+  const { axes } = pass;
   const slot = begin(CopyStep.WORDS, run.device.id);
   u32[slot * 2 + CopyStep.FROM_HANDLE] = handleOf(from.storage);
   u32[slot * 2 + CopyStep.TO_HANDLE] = handleOf(to.storage);
@@ -109,11 +110,12 @@ function writeStep({ from, to, pass, run }: DeviceStep): number {
   f64[slot + CopyStep.FROM_OFFSET] = pass.fromBit / 8;
   f64[slot + CopyStep.TO_OFFSET] = pass.toBit / 8;
   f64[slot + CopyStep.ITEM_BYTES] = pass.from.bits / 8;
-  i32[slot * 2 + CopyStep.NDIM] = shape.length;
-  for (let axis = 0; axis < shape.length; axis++) {
-    f64[slot + CopyStep.SHAPE + axis] = shape[axis] as number;
-    f64[slot + CopyStep.FROM_STEPS + axis] = (fromSteps[axis] as number) / 8;
-    f64[slot + CopyStep.TO_STEPS + axis] = (toSteps[axis] as number) / 8;
+  i32[slot * 2 + CopyStep.NDIM] = axes.length;
+  for (let i = 0; i < axes.length; i++) {
+    const axis = axes[i] as PassAxis;
+    f64[slot + CopyStep.SHAPE + i] = axis.length;
+    f64[slot + CopyStep.FROM_STEPS + i] = axis.from / 8;
+    f64[slot + CopyStep.TO_STEPS + i] = axis.to / 8;
   }
   u64[slot + CopyStep.STREAM] = run.stream;
   return slot;

@@ -203,21 +203,22 @@ function bytePass(from: Descriptor, to: Descriptor): Pass | null {
   const { nbytes } = to;
   const isOrdered = [from, to].every((side) => side.isContiguous && side.bitOffset % 8 === 0);
   if (!isOrdered || to.bitOffset / 8 + nbytes !== to.storage.nbytes) return null;
-  const steps = { shape: [nbytes], fromSteps: [8], toSteps: [8] };
-  return { from: byte, to: byte, fromBit: from.bitOffset, toBit: to.bitOffset, ...steps };
+  const axes = [{ length: nbytes, from: 8, to: 8 }];
+  return { from: byte, to: byte, fromBit: from.bitOffset, toBit: to.bitOffset, axes };
 }
 
 /** True when the items are contiguous on both sides. native/cuda/copy.cc makes the same decision. */
-function isBlock({ from: { bits }, shape, fromSteps, toSteps }: Pass): boolean {
-  return shape.length === 0 || (shape.length === 1 && fromSteps[0] === bits && toSteps[0] === bits);
+function isBlock({ from: { bits }, axes }: Pass): boolean {
+  return axes.length <= 1 && axes.every(({ from, to }) => from === bits && to === bits);
 }
 
 /**
  * True for rows of one length at a fixed distance, which the copy engine can move over the bus, too.
  * native/cuda/copy.cc makes the same decision.
  */
-function isPitched({ from: { bits }, shape, fromSteps, toSteps }: Pass): boolean {
-  if (shape.length !== 2 || fromSteps[1] !== bits || toSteps[1] !== bits) return false;
-  const width = (shape[1] as number) * bits;
-  return (fromSteps[0] as number) >= width && (toSteps[0] as number) >= width;
+function isPitched({ from: { bits }, axes }: Pass): boolean {
+  const [rows, row] = axes;
+  if (axes.length !== 2 || rows === undefined || row?.from !== bits || row.to !== bits) return false;
+  const width = row.length * bits;
+  return rows.from >= width && rows.to >= width;
 }

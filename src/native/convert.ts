@@ -2,7 +2,7 @@
 
 import type { DTypeInfo } from '../dtype.js';
 import { BufferError } from '../errors.js';
-import type { Pass } from '../storage/backend.js';
+import type { Pass, PassAxis } from '../storage/backend.js';
 import type { Descriptor } from '../storage/descriptor.js';
 import { BufferStorage, type Storage } from '../storage/storage.js';
 import { storageAddress } from './export.js';
@@ -24,22 +24,22 @@ export function handleOf(storage: Storage): number {
 
 /** Takes a slot and writes the request. */
 function enterConvert(pass: Pass, source: Storage, target: Storage, most: number): number {
-  const { shape, fromSteps, toSteps } = pass;
-  const ndim = shape.length;
+  const { axes } = pass;
   const slot = enter(ConvertRequest.WORDS);
   const half = slot * 2;
   u32[half + ConvertRequest.FROM_HANDLE] = handleOf(source);
   u32[half + ConvertRequest.TO_HANDLE] = handleOf(target);
   u32[half + ConvertRequest.FROM_TYPE] = pass.from.packed;
   u32[half + ConvertRequest.TO_TYPE] = pass.to.packed;
-  i32[half + ConvertRequest.NDIM] = ndim;
+  i32[half + ConvertRequest.NDIM] = axes.length;
   i32[half + ConvertRequest.THREADS] = most;
   f64[slot + ConvertRequest.FROM_BIT] = pass.fromBit;
   f64[slot + ConvertRequest.TO_BIT] = pass.toBit;
-  for (let axis = 0; axis < ndim; axis++) {
-    f64[slot + ConvertRequest.SHAPE + axis] = shape[axis] as number;
-    f64[slot + ConvertRequest.FROM_STEPS + axis] = fromSteps[axis] as number;
-    f64[slot + ConvertRequest.TO_STEPS + axis] = toSteps[axis] as number;
+  for (let i = 0; i < axes.length; i++) {
+    const { length, from, to } = axes[i] as PassAxis;
+    f64[slot + ConvertRequest.SHAPE + i] = length;
+    f64[slot + ConvertRequest.FROM_STEPS + i] = from;
+    f64[slot + ConvertRequest.TO_STEPS + i] = to;
   }
   u32[WireHeader.SLOT] = slot;
   return slot;

@@ -15,9 +15,14 @@ export interface Pass {
   readonly to: DTypeInfo;
   readonly fromBit: number;
   readonly toBit: number;
-  readonly shape: readonly number[];
-  readonly fromSteps: readonly number[];
-  readonly toSteps: readonly number[];
+  readonly axes: readonly PassAxis[];
+}
+
+/** The length of an axis, and its steps on both sides. */
+export interface PassAxis {
+  readonly length: number;
+  readonly from: number;
+  readonly to: number;
 }
 
 export interface Backend {

@@ -6,7 +6,7 @@
 import { cpu } from '../device.js';
 import { sizeBytes } from '../dtype.js';
 import { UnsupportedDeviceError, UnsupportedDTypeError } from '../errors.js';
-import { getBackend, type Pass } from '../storage/backend.js';
+import { getBackend, type Pass, type PassAxis } from '../storage/backend.js';
 import { Descriptor, Flag } from '../storage/descriptor.js';
 import { type DeviceBackend, getDeviceBackend, loadAdvice } from '../storage/device-backend.js';
 import { BufferStorage } from '../storage/storage.js';
@@ -128,24 +128,22 @@ type Move = (at: number, into: number) => void;
 function runPass(pass: Pass, source: Descriptor, target: Descriptor): void {
   const from = source.view();
   const to = target.view();
-  const { shape, fromSteps, toSteps } = pass;
-  const last = shape.length - 1;
+  const { axes } = pass;
+  const last = axes.length - 1;
   const { bits } = pass.to;
-  const isBlock = pass.from === pass.to && bits >= 8 && fromSteps[last] === bits && toSteps[last] === bits;
+  const isBlock = pass.from === pass.to && bits >= 8 && axes[last]?.from === bits && axes[last].to === bits;
   const move = pass.from === pass.to ? moveBits(pass, from, to) : moveValue(pass, from, to);
   const walk = (axis: number, at: number, into: number): void => {
     if (axis > last) {
       move(at, into);
       return;
     }
-    const length = shape[axis] as number;
+    const { length, from: step, to: toStep } = axes[axis] as PassAxis;
     if (isBlock && axis === last) {
       const bytes = new Uint8Array(from.buffer, from.byteOffset + at / 8, (length * bits) / 8);
       new Uint8Array(to.buffer, to.byteOffset + into / 8, bytes.length).set(bytes);
       return;
     }
-    const step = fromSteps[axis] as number;
-    const toStep = toSteps[axis] as number;
     if (axis === last) for (let i = 0; i < length; i++) move(at + i * step, into + i * toStep);
     else for (let i = 0; i < length; i++) walk(axis + 1, at + i * step, into + i * toStep);
   };

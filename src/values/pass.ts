@@ -5,15 +5,11 @@
 
 import { type DTypeInfo, dtypeFromName, TypeCode } from '../dtype.js';
 import { UnsupportedDTypeError } from '../errors.js';
-import type { Pass } from '../storage/backend.js';
+import type { Pass, PassAxis } from '../storage/backend.js';
 import type { Descriptor } from '../storage/descriptor.js';
 import { partOf } from './element.js';
 
-interface Axis {
-  length: number;
-  from: number;
-  to: number;
-}
+type Axis = { -readonly [Name in keyof PassAxis]: PassAxis[Name] };
 
 /** The scalar type of a lane. */
 function scalarOf(dtype: DTypeInfo): DTypeInfo {
@@ -81,8 +77,7 @@ export function checkConvertible(from: DTypeInfo, to: DTypeInfo): void {
 function merge(from: DTypeInfo, to: DTypeInfo, fromStart: number, toStart: number, axes: Axis[]): Pass {
   const [only] = axes;
   if (axes.length === 1 && only !== undefined && only.length !== 1 && only.to >= 0) {
-    const { length, from: fromStep, to: toStep } = only;
-    return { from, to, fromBit: fromStart, toBit: toStart, shape: [length], fromSteps: [fromStep], toSteps: [toStep] };
+    return { from, to, fromBit: fromStart, toBit: toStart, axes };
   }
   let fromBit = fromStart;
   let toBit = toStart;
@@ -102,63 +97,45 @@ function merge(from: DTypeInfo, to: DTypeInfo, fromStart: number, toStart: numbe
       outer.to = axis.to;
     } else merged.push({ ...axis });
   }
-  return {
-    from,
-    to,
-    fromBit,
-    toBit,
-    shape: merged.map(({ length }) => length),
-    fromSteps: merged.map((axis) => axis.from),
-    toSteps: merged.map((axis) => axis.to),
-  };
+  return { from, to, fromBit, toBit, axes: merged };
 }
 
 /** Copies packed sub-byte elements by whole bytes where both sides are contiguous, and the rest by bits. */
 function wholeBytes(pass: Pass): Pass[] {
-  const { from, to, shape, fromSteps, toSteps } = pass;
-  const last = shape.length - 1;
+  const { from, to, fromBit, toBit, axes } = pass;
   const { bits } = from;
-  if (from !== to || bits >= 8 || fromSteps[last] !== bits || toSteps[last] !== bits) return [pass];
-  const isAligned = (bit: number, steps: readonly number[]) =>
-    bit % 8 === 0 && steps.every((step, i) => i === last || step % 8 === 0);
-  if (!isAligned(pass.fromBit, fromSteps) || !isAligned(pass.toBit, toSteps)) return [pass];
-  const length = shape[last] as number;
+  const inner = axes[axes.length - 1];
+  if (from !== to || bits >= 8 || inner?.from !== bits || inner.to !== bits) return [pass];
+  const outer = axes.slice(0, -1);
+  const isAligned = [{ from: fromBit, to: toBit }, ...outer].every((at) => at.from % 8 === 0 && at.to % 8 === 0);
+  if (!isAligned) return [pass];
+  const { length } = inner;
   const inBytes = length - (length % (bits === 6 ? 4 : 8 / bits));
   const byte = dtypeFromName('uint8');
-  const outer = (steps: readonly number[], step: number) => [...steps.slice(0, -1), step];
   const passes: Pass[] = [];
   if (inBytes > 0) {
-    const steps = { fromSteps: outer(fromSteps, 8), toSteps: outer(toSteps, 8) };
-    passes.push({ ...pass, ...steps, from: byte, to: byte, shape: outer(shape, (inBytes * bits) / 8) });
+    passes.push({ ...pass, from: byte, to: byte, axes: [...outer, { length: (inBytes * bits) / 8, from: 8, to: 8 }] });
   }
   if (inBytes < length) {
-    const offsets = { fromBit: pass.fromBit + inBytes * bits, toBit: pass.toBit + inBytes * bits };
-    passes.push({ ...pass, ...offsets, shape: outer(shape, length - inBytes) });
+    const offsets = { fromBit: fromBit + inBytes * bits, toBit: toBit + inBytes * bits };
+    passes.push({ ...pass, ...offsets, axes: [...outer, { ...inner, length: length - inBytes }] });
   }
   return passes;
 }
 
 /** The same pass in pieces of at most `limit` elements, so that other code can run between them. */
 export function* piecesOf(pass: Pass, limit: number): Generator<Pass> {
-  const { shape, fromSteps, toSteps } = pass;
-  const size = shape.reduce((product, length) => product * length, 1);
-  const [length = 1] = shape;
-  if (size <= limit || shape.length === 0) {
+  const [first, ...rest] = pass.axes;
+  const size = pass.axes.reduce((product, { length }) => product * length, 1);
+  if (size <= limit || first === undefined) {
     yield pass;
     return;
   }
+  const { length, from, to } = first;
   const rows = Math.max(1, Math.floor(limit / (size / length)));
   for (let row = 0; row < length; row += rows) {
-    const piece = {
-      ...pass,
-      fromBit: pass.fromBit + row * (fromSteps[0] as number),
-      toBit: pass.toBit + row * (toSteps[0] as number),
-    };
-    if (rows === 1) {
-      yield* piecesOf(
-        { ...piece, shape: shape.slice(1), fromSteps: fromSteps.slice(1), toSteps: toSteps.slice(1) },
-        limit,
-      );
-    } else yield { ...piece, shape: [Math.min(rows, length - row), ...shape.slice(1)] };
+    const piece = { ...pass, fromBit: pass.fromBit + row * from, toBit: pass.toBit + row * to };
+    if (rows === 1) yield* piecesOf({ ...piece, axes: rest }, limit);
+    else yield { ...piece, axes: [{ ...first, length: Math.min(rows, length - row) }, ...rest] };
   }
 }

@@ -40,9 +40,9 @@ function unitOf(numbers: readonly number[]): Unit {
 /** A pass over whole bytes as a move. Rows that are contiguous on both sides are moved in large units. */
 export function moveOf(pass: Pass): Move {
   const bytes = pass.from.bits / 8;
-  const shape = [...pass.shape];
-  const fromSteps = pass.fromSteps.map((step) => step / 8);
-  const toSteps = pass.toSteps.map((step) => step / 8);
+  const shape = pass.axes.map(({ length }) => length);
+  const fromSteps = pass.axes.map(({ from: step }) => step / 8);
+  const toSteps = pass.axes.map(({ to: step }) => step / 8);
   const last = shape.length - 1;
   if (last >= 0 && fromSteps[last] === bytes && toSteps[last] === bytes) {
     shape[last] = (shape[last] as number) * bytes;
