@@ -37,7 +37,7 @@ namespace {
 // is a storage, because calls share it without the GIL. NULL with an exception set. GIL held.
 Storage* TakeSnapshot() {
   const Ref copy_context(ImportFrom("contextvars", "copy_context"));
-  Ref context(CallWith(copy_context));
+  Ref context(CallWith(copy_context.get()));
   if (!context) return nullptr;
   const auto drop = [](Storage* self) {
     DeferDecRef(static_cast<Object*>(self->owner));
@@ -147,7 +147,7 @@ Object* CallStaged(AsyncCall* call) {
   const uint32_t positional = call->count - call->keywords;
   const auto unstage = [call](ptrdiff_t i) { return Unstage(call->objects, &call->values[i]); };
   Ref copy(api.PyObject_GetAttrString(static_cast<Object*>(call->snapshot->owner), "copy"));
-  Ref context(CallWith(copy));
+  Ref context(CallWith(copy.get()));
   Ref run(Attribute(context, "run"));
   Ref arguments(run ? MakeTuple(positional, unstage) : nullptr);
   const bool has_keywords = call->keywords != 0;

@@ -77,10 +77,6 @@ inline Object* CallWith(Object* callable, Values... values) {
   Object* arguments[] = {nullptr, values...};
   return callable == nullptr ? nullptr : CallVector(callable, arguments + 1, sizeof...(values), nullptr);
 }
-template <class... Values>
-inline Object* CallWith(const Ref& callable, Values... values) {
-  return CallWith(callable.get(), values...);
-}
 
 // The parts of an exception that JavaScript shows. Each may be NULL, because describing an exception can fail.
 struct Raised {

@@ -208,9 +208,8 @@ static Object* CallProducer(Object* object, const ConsumeOptions& options, Objec
 // this takes the tensor itself and fromDLPack copies it.
 static Object* CallForCopy(Object* object, const ConsumeOptions& options, Object* stream, bool is_copy_wrong) {
   ConsumeOptions plain = options;
-  plain.copy = -1;
-  if (options.copy == 1 && is_copy_wrong) return CallProducer(object, plain, stream);
-  Object* capsule = CallProducer(object, options, stream);
+  if (options.copy == 1) plain.copy = -1;
+  Object* capsule = CallProducer(object, is_copy_wrong ? plain : options, stream);
   if (capsule != nullptr || options.copy != 1 || !api.PyErr_ExceptionMatches(api.PyExc_BufferError)) return capsule;
   SavedError error;  // more helpful than the error of a second call
   capsule = CallProducer(object, plain, stream);

@@ -72,7 +72,7 @@ cuda::Result QueueElements(const Body& body, cuda::Device* device, Storage* targ
 
 }  // namespace
 
-bool ReadStream(Object* value, ConsumerStream* stream) {
+bool ReadStream(Object* value, cuda::StreamHandle* stream) {
   *stream = cuda::kLegacyStream;
   if (value == api._Py_NoneStruct) return true;
   long long number = 0;
@@ -83,11 +83,11 @@ bool ReadStream(Object* value, ConsumerStream* stream) {
         api.PyExc_ValueError,
         "Expected None, -1, 1 (legacy default), 2 (per-thread default) or a handle for stream; 0 is ambiguous");
   }
-  *stream = number == -1 ? nullptr : reinterpret_cast<ConsumerStream>(static_cast<uintptr_t>(number));
+  *stream = number == -1 ? nullptr : reinterpret_cast<cuda::StreamHandle>(static_cast<uintptr_t>(number));
   return true;
 }
 
-bool HandOver(Storage* storage, const DLDevice& device, ConsumerStream stream) {
+bool HandOver(Storage* storage, const DLDevice& device, cuda::StreamHandle stream) {
   if (stream == nullptr || !cuda::IsLoaded()) return true;
   cuda::Result result;
   const cuda::Device* found = cuda::GetDevice(cuda::OrdinalOf(device.device_type, device.device_id), &result);
@@ -97,9 +97,9 @@ bool HandOver(Storage* storage, const DLDevice& device, ConsumerStream stream) {
 
 bool OfferOnCurrentStream(const Body& body, uint64_t* stream) {
   const DLDevice& device = body.tensor.device;
-  const ConsumerStream current = cuda::IsLoaded()
-                                     ? cuda::CurrentStream(cuda::OrdinalOf(device.device_type, device.device_id))
-                                     : cuda::kLegacyStream;
+  const cuda::StreamHandle current = cuda::IsLoaded()
+                                         ? cuda::CurrentStream(cuda::OrdinalOf(device.device_type, device.device_id))
+                                         : cuda::kLegacyStream;
   *stream = reinterpret_cast<uint64_t>(current);
   return HandOver(body.storage, device, current);
 }
@@ -115,12 +115,13 @@ Storage* CopyDeviceElements(const Body& body, bool to_host) {
   uint64_t nbytes;
   if (!CountBytes(tensor, IsPacked(body), &nbytes)) return nullptr;
   const cuda::StreamHandle stream = cuda::CurrentStream(ordinal);
-  bool is_possible = true;
   Storage* target = to_host ? AllocateStorage(nbytes)
                             : cuda::AllocateMemory(static_cast<DLDeviceType>(tensor.device.device_type), device, nbytes,
                                                    stream, &result);
-  if (target == nullptr && to_host) result = cuda::kOutOfDeviceMemory;
-  if (target != nullptr && nbytes > 0) result = QueueElements(body, device, target, !to_host, stream, &is_possible);
+  if (target == nullptr) return RaiseDriverError(to_host ? cuda::kOutOfDeviceMemory : result, "a copy of the tensor");
+  if (nbytes == 0) return target;
+  bool is_possible;
+  result = QueueElements(body, device, target, !to_host, stream, &is_possible);
   if (result == cuda::kNotSupported && is_possible && to_host) {
     // Only the device can follow these strides, so it packs the elements first.
     Storage* packed = CopyDeviceElements(body, false);
@@ -134,12 +135,12 @@ Storage* CopyDeviceElements(const Body& body, bool to_host) {
     if (result == cuda::kSuccess) result = cuda::NoteUse(packed, cuda::StreamRef{device, stream});
     ReleaseStorage(packed);
   }
-  if (result == cuda::kSuccess && to_host && nbytes > 0) {
+  if (result == cuda::kSuccess && to_host) {
     cuda::ContextScope scope(device);
     result = cuda::driver.StreamSynchronize(stream);
   }
   if (result == cuda::kSuccess) return target;
-  if (target != nullptr) ReleaseStorage(target);
+  ReleaseStorage(target);
   if (!is_possible) return Raise(api.PyExc_BufferError, "Expected contiguous packed elements for a copy");
   return RaiseDriverError(result, "a copy of the tensor");
 }

@@ -6,15 +6,13 @@
 
 namespace dlpack::python {
 
-// The stream of a consumer. NULL: the consumer synchronises itself.
-typedef cuda::StreamHandle ConsumerStream;
-
-// The stream argument of __dlpack__ for a CUDA tensor, numbered as in the array API. False with an exception set.
-bool ReadStream(Object* value, ConsumerStream* stream);
+// The stream argument of __dlpack__ for a CUDA tensor, numbered as in the array API. NULL: the consumer synchronises
+// itself. False with an exception set.
+bool ReadStream(Object* value, cuda::StreamHandle* stream);
 
 // Makes the memory ready for work that the consumer queues on `stream` from now on. Does nothing without a driver,
 // because then we have no queued work. False with an exception set.
-bool HandOver(Storage* storage, const DLDevice& device, ConsumerStream stream);
+bool HandOver(Storage* storage, const DLDevice& device, cuda::StreamHandle stream);
 
 // The same for the current stream. Returns its number in `stream`.
 bool OfferOnCurrentStream(const Body& body, uint64_t* stream);

@@ -65,7 +65,7 @@ Object* FindFunction(Objects* objects, uint32_t number) {
   SavedError error;
   Ref key(api.PyLong_FromLongLong(number));
   Ref weak(NewRef(key ? api.PyDict_GetItemWithError(objects->functions, key.get()) : nullptr));
-  Ref object(CallWith(weak));
+  Ref object(CallWith(weak.get()));
   return object && object.get() != api._Py_NoneStruct ? object.take() : nullptr;
 }
 

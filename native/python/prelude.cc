@@ -298,7 +298,7 @@ bool RunPrelude(bool is_ours) {
       !Define("restore_signals", api.PyCFunction_NewEx(&restore, nullptr, nullptr)) ||
       !Define("is_ours", api.PyBool_FromLong(is_ours)))
     return false;
-  const Ref result(CallWith(exec, code.get(), prelude));
+  const Ref result(CallWith(exec.get(), code.get(), prelude));
   return static_cast<bool>(result);
 }
 

@@ -17,7 +17,7 @@ Object* FindPrelude(const char* name);
 template <class... Values>
 Object* CallPrelude(const char* name, Values... values) {
   const Ref function(FindPrelude(name));
-  return CallWith(function, values...);
+  return CallWith(function.get(), values...);
 }
 
 }  // namespace dlpack::python

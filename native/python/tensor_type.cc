@@ -144,7 +144,7 @@ Object* DLPack(Object* self, Object* const* values, ptrdiff_t positional, Object
   Request request = {false, -1, false, nullptr};
   if (!ReadRequest(body, values, positional, keywords, &request)) return nullptr;
   const bool on_cuda = cuda::IsCudaDevice(body.tensor.device.device_type);
-  ConsumerStream stream = nullptr;
+  cuda::StreamHandle stream = nullptr;
   if (on_cuda && !ReadStream(request.stream == nullptr ? api._Py_NoneStruct : request.stream, &stream)) return nullptr;
   if (request.to_host) {
     if (request.copy == 0) {

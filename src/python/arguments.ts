@@ -16,7 +16,7 @@ import { descriptorOf, TensorView } from '../view.js';
 import { writeCell, writeNumber, writeTensorCell } from './cells.js';
 import { type JavaScriptFunction, nameOf, numberOf, pinValue, Thrown, unpinValue } from './functions.js';
 import { PyFloat } from './keywords.js';
-import { findReference, liveHandle, pinReference, type Reference, unpinReference } from './reference.js';
+import { findReference, liveHandle, type Reference, unpinReference } from './reference.js';
 import { enter } from './slot.js';
 import { Cell, CellList, ValueKind } from './wire-layout.js';
 
@@ -94,7 +94,7 @@ function writeFunction(word: number, value: JavaScriptFunction | Thrown): void {
 export function handleOf(reference: Reference): number {
   const handle = liveHandle(reference);
   if (extras !== null && extras.references !== null) {
-    pinReference(reference);
+    reference.pins++;
     extras.references.push(reference);
   }
   return handle;

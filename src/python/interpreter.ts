@@ -20,18 +20,11 @@ import { PythonError } from './error.js';
 import { type FoundPython, findPython, type PythonOptions } from './find.js';
 import { type AsyncOptions, awaitPython } from './futures.js';
 import { float, kwargs } from './keywords.js';
-import {
-  callTensor,
-  getItem,
-  importModule,
-  makeTuple,
-  type PyArgument,
-  type PyObject,
-  setItem,
-  takeObject,
-} from './object.js';
+import { callTensor, getItem, importModule, type PyArgument, type PyObject, setItem, takeObject } from './object.js';
+import { perform } from './operations.js';
 import { released, settle } from './reference.js';
 import { makeTensor, type TensorOptions, type TensorSource } from './tensor.js';
+import { Operation } from './wire-layout.js';
 
 const { resolve } = node.path;
 
@@ -135,7 +128,7 @@ export function python(options: PythonOptions = {}): Python {
     callAsync,
     async: awaitPython,
     callable,
-    tuple: (...values) => makeTuple(values),
+    tuple: (...values) => perform(Operation.tuple, null, null, values),
     tensor: makeTensor,
     callTensor: (callable, ...args) => callTensor(callable, args),
     getItem,

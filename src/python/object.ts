@@ -65,8 +65,3 @@ export function importModule(name: string): PyObject {
   if (typeof name !== 'string') throw new ArgumentTypeError('name', 'the name of a module', name);
   return perform(Operation.import, null, name);
 }
-
-/** A Python tuple. */
-export function makeTuple(values: readonly PyArgument[]): PyObject {
-  return perform(Operation.tuple, null, null, values);
-}

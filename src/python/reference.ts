@@ -24,7 +24,7 @@ const MAX_RELEASED = ReleasedList.STORAGES - ReleasedList.OBJECTS;
 export class Reference implements Collectable, Owner {
   /** How often the reference was looked up. */
   lookups = 0;
-  /** Asynchronous calls that use the handle and have not settled. */
+  /** Asynchronous calls that use the handle. They keep it, even if it is released, until {@link unpinReference}. */
   pins = 0;
   /** The proxy, until it is registered with the garbage collector. */
   proxy: object | null = null;
@@ -98,11 +98,6 @@ let isSettling = false;
 
 /** Handles that were released while asynchronous calls still use them. */
 const postponed = new Map<Reference, number>();
-
-/** Keeps the handle of a reference, even if it is released, until {@link unpinReference}. */
-export function pinReference(reference: Reference): void {
-  reference.pins++;
-}
 
 export function unpinReference(reference: Reference): void {
   if (--reference.pins > 0) return;

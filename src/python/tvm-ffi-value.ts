@@ -33,13 +33,6 @@ def convert(value):
     return getattr(value, '_tvm_ffi_cached_object', None) or value
 `;
 
-function compile(importModule: (name: string) => PyObject): (object: PyObject) => PyObject {
-  const builtins = importModule('builtins');
-  const names = builtins.dict();
-  builtins.exec(CONVERT, names);
-  return names.get('convert') as (object: PyObject) => PyObject;
-}
-
 let convert: ((object: PyObject) => PyObject) | null = null;
 
 /** The value that TVM-FFI receives for a Python object. `take` makes a Tensor from an object that is a tensor. */
@@ -48,16 +41,18 @@ export function tvmFfiValue(
   importModule: (name: string) => PyObject,
   take: (object: PyObject) => unknown,
 ): unknown {
-  convert ??= compile(importModule);
+  if (convert === null) {
+    const builtins = importModule('builtins');
+    const names = builtins.dict();
+    builtins.exec(CONVERT, names);
+    convert = names.get('convert') as (object: PyObject) => PyObject;
+  }
   const value = convert(object);
   if (value === true) return take(object);
   if (value === false) return (...args: unknown[]) => object(...args);
   if (value === null) {
-    throw new ArgumentTypeError(
-      'an argument',
-      "a Python tensor or function, or, after py.import('tvm_ffi'), any Python object",
-      object,
-    );
+    const expected = "a Python tensor or function, or, after py.import('tvm_ffi'), any Python object";
+    throw new ArgumentTypeError('an argument', expected, object);
   }
   if (typeof value !== 'function') return value; // numbers and strings arrive as JavaScript values
   return { [TVM_FFI_OBJECT]: () => BigInt(value.__chandle__()) };
