@@ -140,19 +140,17 @@ static bool MakeBytes(napi_env env, Objects* self, const Characters& bytes, napi
   // Node-API ends the process when memory runs out or a typed array would be too long. JavaScript code throws instead.
   const size_t kLarge = 1 << 20, length = bytes.size;
   void* copy = nullptr;
-  napi_value buffer, function, receiver, argument;
-  napi_typedarray_type type;
-  size_t made = 0;
+  napi_value buffer;
   if (length < kLarge) {
     if (napi_create_arraybuffer(env, length, &copy, &buffer) != napi_ok ||
         napi_create_typedarray(env, napi_uint8_array, length, buffer, 0, out) != napi_ok)
       return false;
-  } else if (napi_get_reference_value(env, self->make_bytes, &function) != napi_ok ||
-             napi_get_undefined(env, &receiver) != napi_ok ||
-             napi_create_double(env, static_cast<double>(length), &argument) != napi_ok ||
-             napi_call_function(env, receiver, function, 1, &argument, out) != napi_ok ||
-             napi_get_typedarray_info(env, *out, &type, &made, &copy, nullptr, nullptr) != napi_ok || made != length) {
-    return false;
+  } else {
+    const napi_value argument = NewNumber(env, static_cast<double>(length));
+    if (!CallJavaScript(self, self->make_bytes, 1, &argument, out)) return false;
+    const Elements<char> made(env, *out);
+    if (made.length != length) return false;
+    copy = made.data;
   }
   if (length > 0) memcpy(copy, bytes.data, length);
   return true;

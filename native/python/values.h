@@ -76,16 +76,13 @@ struct ObjectsBinding<kFunction> {
  private:
   template <size_t... kIndices>
   static inline napi_value CallWith(napi_env env, napi_callback_info info, std::index_sequence<kIndices...>) {
-    napi_value values[sizeof...(Values) + 1], result = nullptr;
+    napi_value values[sizeof...(Values) + 1];
     Objects* self = ObjectsOf(env, info, values, sizeof...(Values));
-    if constexpr (__is_same(Result, void)) {
-      kFunction(self, Argument{env, values[kIndices]}...);
-    } else if constexpr (__is_same(Result, bool)) {
-      napi_get_boolean(env, kFunction(self, Argument{env, values[kIndices]}...), &result);
-    } else {
-      napi_create_uint32(env, kFunction(self, Argument{env, values[kIndices]}...), &result);
-    }
-    return result;
+    const auto call = [&] { return kFunction(self, Argument{env, values[kIndices]}...); };
+    if constexpr (__is_same(Result, bool)) return NewBoolean(env, call());
+    if constexpr (__is_same(Result, uint32_t)) return NewNumber(env, call());
+    call();
+    return nullptr;
   }
 };
 
