@@ -1,6 +1,5 @@
 /** The backend that Node, Bun and Deno register with the core. */
 
-import type { DeviceInfo } from '../device.js';
 import { ArgumentValueError } from '../errors.js';
 import type { Backend } from '../storage/backend.js';
 import { bufferLength, type Storage } from '../storage/storage.js';
@@ -20,8 +19,7 @@ import { writeFew, writeNested } from './write-nested.js';
 const { f64, i32, u32 } = wire;
 
 export const nativeBackend: Backend = {
-  allocate(nbytes: number, device: DeviceInfo, isZeroed: boolean): Storage | null {
-    if (device.kind !== 'cpu') return null;
+  allocate(nbytes: number, isZeroed: boolean): Storage {
     const binding = native();
     const slot = freeSlot(AllocateRequest.WORDS);
     f64[slot + AllocateRequest.NBYTES] = nbytes;

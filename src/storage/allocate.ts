@@ -4,10 +4,10 @@ import { cpu, type DeviceInfo } from '../device.js';
 import { type DTypeInfo, sizeBytes } from '../dtype.js';
 import { ArgumentValueError, UnsupportedDeviceError } from '../errors.js';
 import { rowMajorStrides, sizeOf } from '../layout.js';
-import { allocateHost, getBackend } from './backend.js';
+import { getBackend } from './backend.js';
 import { Descriptor, Flag } from './descriptor.js';
 import { type DeviceBackend, getDeviceBackend, loadAdvice, type SharingBackend } from './device-backend.js';
-import { releaseOnError, type Storage } from './storage.js';
+import { HeapStorage, releaseOnError, type Storage } from './storage.js';
 
 // Most tensors have the shape of the tensor before them. Arrays never change, so both tensors share them.
 let lastShape: readonly number[] = [];
@@ -56,7 +56,11 @@ export function allocateLike(
   const kept = dtype.isSubByte ? flags : flags & ~Flag.subBytePadded;
   // Padded elements are written without touching the bits around them, and consumers that read whole bytes expect zeros there.
   const isClear = isZeroed || (kept & Flag.subBytePadded) !== 0;
-  if (device.kind === 'cpu') return rowMajor(allocateHost(nbytes, device, isClear), dtype, device, shape, kept);
+  if (device.kind === 'cpu') {
+    // Without native code, a JavaScript buffer, whose bits are zero.
+    const host = getBackend()?.allocate(nbytes, isClear) ?? new HeapStorage(new ArrayBuffer(nbytes));
+    return rowMajor(host, dtype, device, shape, kept);
+  }
   const storage = backendOf(device).allocate(nbytes, device);
   if (isClear) clearStorage(storage, device);
   return rowMajor(storage, dtype, device, shape, kept);

@@ -3,11 +3,10 @@
  * for Node, Bun and Deno registers a backend, and a browser has none.
  */
 
-import type { DeviceInfo } from '../device.js';
 import type { DTypeInfo, TypedArray } from '../dtype.js';
 import type { Descriptor } from './descriptor.js';
 import type { SharingBackend } from './device-backend.js';
-import { HeapStorage, type Storage } from './storage.js';
+import type { Storage } from './storage.js';
 
 /** One run that copies or casts elements of one scalar type. Offsets and steps are in bits, outer axes come first. */
 export interface Pass {
@@ -26,8 +25,7 @@ export interface PassAxis {
 }
 
 export interface Backend {
-  /** Memory on a device, or null when this backend cannot. */
-  allocate(nbytes: number, device: DeviceInfo, isZeroed: boolean): Storage | null;
+  allocate(nbytes: number, isZeroed: boolean): Storage;
   /** Takes over a buffer without other references, so that native code may keep its address; null when it must not. */
   adopt(buffer: ArrayBuffer): Storage | null;
   /** The tensor in a type-tagged native external, or null for any other value. A misaligned tensor is copied. */
@@ -45,9 +43,9 @@ export interface Backend {
   /** New memory with the elements of a tensor, row-major and converted; null, with nothing allocated, if it cannot. */
   copy(source: Descriptor, to: DTypeInfo): Storage | null;
   /** Runs one pass of a copy or cast. Returns false, with nothing written, if it is not supported. */
-  convert?(pass: Pass, source: Storage, target: Storage): boolean;
+  convert(pass: Pass, source: Storage, target: Storage): boolean;
   /** As `convert`, on other threads. The caller keeps both storages until the promise settles. */
-  convertAsync?(pass: Pass, source: Storage, target: Storage): Promise<boolean>;
+  convertAsync(pass: Pass, source: Storage, target: Storage): Promise<boolean>;
   /** Host memory for other processes. */
   readonly sharing: SharingBackend;
   /** True when two storages share memory. */
@@ -64,9 +62,4 @@ export function setBackend(find: () => Backend | null): void {
 /** The backend, or null if there is none. */
 export function getBackend(): Backend | null {
   return backend === null ? null : backend();
-}
-
-/** Host memory: native where there is a backend, a JavaScript buffer, whose bits are zero, elsewhere. */
-export function allocateHost(nbytes: number, device: DeviceInfo, isZeroed: boolean): Storage {
-  return getBackend()?.allocate(nbytes, device, isZeroed) ?? new HeapStorage(new ArrayBuffer(nbytes));
 }

@@ -38,7 +38,7 @@ function runPasses(source: Descriptor, target: Descriptor): void {
 
 /** Runs one pass on this thread: in native code where the backend supports it, otherwise in TypeScript. */
 function runHere(pass: Pass, source: Descriptor, target: Descriptor): void {
-  if (getBackend()?.convert?.(pass, source.storage, target.storage) === true) return;
+  if (getBackend()?.convert(pass, source.storage, target.storage) === true) return;
   runPass(pass, source, target);
   // Commit only here. Where the buffer is a copy of the memory, a commit after a native pass would undo that pass.
   target.storage.commit();
@@ -58,7 +58,7 @@ async function runPassesAsync(source: Descriptor, target: Descriptor): Promise<v
   const passes = passesOf(source, target);
   for (let i = 0; i < passes.length; i++) {
     const pass = passes[i] as Pass;
-    if (await getBackend()?.convertAsync?.(pass, source.storage, target.storage)) continue;
+    if (await getBackend()?.convertAsync(pass, source.storage, target.storage)) continue;
     for (const piece of piecesOf(pass, PIECE)) {
       runHere(piece, source, target);
       await new Promise((resolve) => setTimeout(resolve, 0));
