@@ -10,7 +10,8 @@
 namespace dlpack {
 
 // Locked instructions count the references in `refs`. The thread that holds the storage for JavaScript, its home, keeps
-// some references in reserve and uses them without locked instructions.
+// some references in reserve and uses them without locked instructions. The fields that each exchange uses come first,
+// so that most exchanges use one cache line.
 struct Storage {
   std::atomic<uint32_t> refs;
   // An environment told its garbage collector about this memory.
@@ -19,6 +20,11 @@ struct Storage {
   bool is_import;
   void* data;
   uint64_t nbytes;
+  // The thread whose table holds the storage, or NULL. Only that thread sets and clears it, see instance.cc.
+  std::atomic<ThreadCache*> home;
+  // For the home thread only: references in reserve, and how often its table holds the storage (at least once).
+  uint32_t spares;
+  uint32_t holds;
   // Releases the memory and frees the Storage. Any thread.
   void (*destroy)(Storage* self);
   // Data for `destroy`: a managed tensor, an entry of a release queue, or an address and a number.
@@ -26,11 +32,6 @@ struct Storage {
   uint64_t owner_id;
   // Streams with work on this memory, for which `destroy` waits; see cuda/uses.h. NULL for most storages.
   void* uses;
-  // The thread whose table holds the storage, or NULL. Only that thread sets and clears it, see instance.cc.
-  std::atomic<ThreadCache*> home;
-  // For the home thread only: references in reserve, and how often its table holds the storage (at least once).
-  uint32_t spares;
-  uint32_t holds;
 };
 
 static_assert(sizeof(Storage) <= kSmallBlock, "a Storage is a small block");

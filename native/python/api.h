@@ -50,16 +50,17 @@ struct Buffer {
   void* internal;
 };
 
-// One row for each function: result, name, arguments.
+// One row for each function: result, name, arguments. Those that most operations call come first.
 #define DLPACK_PYTHON_FUNCTIONS(F)                                                  \
-  F(int, Py_IsInitialized, (void))                                                  \
-  F(void, Py_InitializeEx, (int))                                                   \
-  F(Object*, PyEval_SaveThread, (void))                                             \
-  F(void, PyEval_RestoreThread, (Object*))                                          \
-  F(int, PyGILState_Ensure, (void))                                                 \
-  F(void, PyGILState_Release, (int))                                                \
   F(void, Py_IncRef, (Object*))                                                     \
   F(void, Py_DecRef, (Object*))                                                     \
+  F(Object*, PyEval_SaveThread, (void))                                             \
+  F(void, PyEval_RestoreThread, (Object*))                                          \
+  F(Object*, PyErr_Occurred, (void))                                                \
+  F(int, Py_IsInitialized, (void))                                                  \
+  F(void, Py_InitializeEx, (int))                                                   \
+  F(int, PyGILState_Ensure, (void))                                                 \
+  F(void, PyGILState_Release, (int))                                                \
   F(Object*, PyImport_ImportModule, (const char*))                                  \
   F(Object*, PyObject_GetAttr, (Object*, Object*))                                  \
   F(Object*, PyObject_GetAttrString, (Object*, const char*))                        \
@@ -110,7 +111,6 @@ struct Buffer {
   F(int, PyCapsule_SetName, (Object*, const char*))                                 \
   F(int, PyCapsule_SetContext, (Object*, void*))                                    \
   F(void*, PyCapsule_GetContext, (Object*))                                         \
-  F(Object*, PyErr_Occurred, (void))                                                \
   F(void, PyErr_Fetch, (Object**, Object**, Object**))                              \
   F(void, PyErr_NormalizeException, (Object**, Object**, Object**))                 \
   F(void, PyErr_Restore, (Object*, Object*, Object*))                               \
@@ -150,22 +150,23 @@ struct Buffer {
   F(PyExc_BaseException, true)
 // clang-format on
 
-struct Api {
+// What most operations use fits into one cache line.
+struct alignas(64) Api {
+  // Size of the object header: 16 bytes, or 32 in a free-threaded build.
+  size_t head_size;
+  // In the stable ABI since 3.12, but older versions export it too. NULL where it is missing.
+  Object* (*PyObject_Vectorcall)(Object*, Object* const*, size_t, Object*);
+  // The thread state that holds the GIL, or that of this thread, from 3.12 on. NULL where it is missing.
+  Object* (*PyThreadState_GetUnchecked)(void);
 #define DLPACK_PYTHON_MEMBER(result, name, arguments) result(*name) arguments;
   DLPACK_PYTHON_FUNCTIONS(DLPACK_PYTHON_MEMBER)
 #undef DLPACK_PYTHON_MEMBER
 #define DLPACK_PYTHON_MEMBER(name, indirect) Object* name;
   DLPACK_PYTHON_OBJECTS(DLPACK_PYTHON_MEMBER)
 #undef DLPACK_PYTHON_MEMBER
-  // In the stable ABI since 3.12, but older versions export it too. NULL where it is missing.
-  Object* (*PyObject_Vectorcall)(Object*, Object* const*, size_t, Object*);
-  // The thread state that holds the GIL, or that of this thread, from 3.12 on. NULL where it is missing.
-  Object* (*PyThreadState_GetUnchecked)(void);
   // Up to 3.13; NULL in later versions.
   void (*Py_SetProgramName)(const wchar_t*);
   wchar_t* (*Py_DecodeLocale)(const char*, size_t*);
-  // Size of the object header: 16 bytes, or 32 in a free-threaded build.
-  size_t head_size;
 };
 
 // Filled by LoadApi, read-only afterwards.

@@ -329,7 +329,9 @@ bool TakeTensor(Objects* self, Object* object, const ConsumeOptions& options, Te
   Descriptor descriptor;
   Status status;
   Storage* storage = ConsumeObject(object, options, &descriptor, &status, &self->instance->signature);
-  result->status = GiveTensor(self->instance, storage, status, descriptor, &result->tensor, false);
+  api.Py_DecRef(object);                           // may call JavaScript, so it comes before the description
+  const bool is_last = self->snapshot == nullptr;  // RenewSnapshot may run Python code
+  result->status = GiveTensor(self->instance, storage, status, descriptor, &result->tensor, is_last);
   return storage != nullptr;
 }
 
@@ -346,8 +348,7 @@ napi_value Consume(napi_env env, napi_callback_info info) {
     result->status = kConsumed;
     return nullptr;
   }
-  const Ref object(NewRef(held));
-  if (TakeTensor(self, object.get(), options, result)) return nullptr;
+  if (TakeTensor(self, NewRef(held), options, result)) return nullptr;
   return api.PyErr_Occurred() ? TakeException(env, self, reinterpret_cast<Outcome*>(request)) : nullptr;
 }
 

@@ -18,7 +18,8 @@ struct ConsumeOptions {
   int64_t stream;  // as the consumer named it; 0: our current stream
 };
 
-// Imports the tensor of an object. False when it has none: when no exception is set, the status of the result tells
+// Imports the tensor of an object, and takes over the reference to it. Nothing that may run JavaScript follows, except
+// RenewSnapshot. False when it has none: when no exception is set, the status of the result tells
 // what went wrong. JavaScript thread, GIL held.
 bool TakeTensor(Objects* self, Object* object, const ConsumeOptions& options, TensorResult* result);
 

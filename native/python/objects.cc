@@ -103,9 +103,9 @@ static Object* Perform(Objects* self, PerformRequest* request, Spill* spill, Ope
   Outcome* outcome = reinterpret_cast<Outcome*>(request);
   if (operation == Operation::kCall) return Call(self, cells, request->keywords, spill, scope);
   if (operation == Operation::kCallTensor) {
-    Ref result(Call(self, cells, request->keywords, spill, scope));
+    Object* result = Call(self, cells, request->keywords, spill, scope);
     TensorResult* tensor = MessageAt<TensorResult>(self->instance, request->tensor_slot);
-    if (result) TakeTensor(self, result.get(), {-1, false, 0, 0, 0}, tensor);
+    if (result != nullptr) TakeTensor(self, result, {-1, false, 0, 0, 0}, tensor);
     return nullptr;
   }
   if (operation == Operation::kTuple) {

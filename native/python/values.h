@@ -20,21 +20,22 @@ struct Message;
 // The Python state of one instance. Never freed, because threads and Python objects refer to it after the end of the
 // environment, like a release queue. This costs one small block for each environment.
 struct Objects {
+  // What most operations use comes first, in as few cache lines as possible.
   Instance* instance;  // JavaScript thread, as all that follows up to the mutex
   ReleasedList* released;
+  Object* thread_state;  // of this thread, see AttachThread; NULL: unknown
+  Storage* snapshot;     // of this thread's context variables, see async_call.cc; NULL: none is up to date
+  HandleTable<Object*> table;
+  // Nested operations in progress on this thread. Only this thread writes it.
+  std::atomic<uint32_t> depth;
   napi_ref released_ref;  // the ArrayBuffer of the list
   napi_ref make_bytes;    // a JavaScript function that returns a Uint8Array of a length, or undefined
   napi_ref on_call;       // the JavaScript functions that get messages of the channel
   napi_ref on_settle;
-  HandleTable<Object*> table;
   uint32_t converters[kConverters];  // their handles, by number, never released; 0: JavaScript has not seen it
-  Object* thread_state;              // of this thread, see AttachThread; NULL: unknown
   bool is_worker;
-  Storage* snapshot;  // of this thread's context variables, see async_call.cc; NULL: none is up to date
-  AsyncCall* calls;   // calls that JavaScript waits for
-  Objects* next;      // links the Objects of all instances
-  // Nested operations in progress on this thread. Only this thread writes it.
-  std::atomic<uint32_t> depth;
+  AsyncCall* calls;    // calls that JavaScript waits for
+  Objects* next;       // links the Objects of all instances
   Object* functions;   // a dict of weak references to callables, by function number; guarded by the GIL
   const void* thread;  // an address that identifies the JavaScript thread; any thread may compare it
   // The channel, see channel.h.

@@ -16,7 +16,7 @@ import type { ImportRequest } from '../storage/foreign.js';
 import { Tensor } from '../tensor.js';
 import { PythonError } from './error.js';
 import { Keywords } from './keywords.js';
-import { findReference, REFERENCE, Reference, release } from './reference.js';
+import { findReference, REFERENCE, Reference, release, type Traps } from './reference.js';
 import { TVM_FFI_VALUE, tvmFfiValue } from './tvm-ffi-value.js';
 import { Operation } from './wire-layout.js';
 
@@ -151,7 +151,7 @@ export function defineProxies(operations: Operations): (handle: number, isConver
   };
 
   /** The reference of a Python object is also the handler of its proxy, which saves an object. */
-  const traps: ProxyHandler<typeof target> & ThisType<Reference> = {
+  const traps: ProxyHandler<typeof target> & Traps & ThisType<Reference> = {
     has(_target: unknown, name: string | symbol): boolean {
       return typeof name === 'symbol' && (name in methods || name in ownMethods);
     },
@@ -190,14 +190,15 @@ export function defineProxies(operations: Operations): (handle: number, isConver
       }
     },
   };
-  Object.setPrototypeOf(Object.assign(Reference.prototype, traps), rareTraps);
-  return wrap;
-}
+  const { get, apply, ...others } = traps;
+  Object.setPrototypeOf(Object.assign(Reference.prototype, others), rareTraps);
 
-function wrap(handle: number, isConverter = false): object {
-  const reference = new Reference(handle, isConverter);
-  const proxy = new Proxy(target, reference as ProxyHandler<typeof target>);
-  reference.proxy = proxy;
-  collectLater(reference);
-  return proxy;
+  function wrap(handle: number, isConverter = false): object {
+    const reference = new Reference(get, apply, handle, isConverter);
+    const proxy = new Proxy(target, reference);
+    reference.proxy = proxy;
+    collectLater(reference);
+    return proxy;
+  }
+  return wrap;
 }

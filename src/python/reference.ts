@@ -17,9 +17,12 @@ const u32 = new Uint32Array(released);
 const header = wire.u32;
 const MAX_RELEASED = ReleasedList.STORAGES - ReleasedList.OBJECTS;
 
+/** Traps of a proxy, whose handler is a Reference. */
+export type Traps = Required<Pick<ProxyHandler<() => void>, 'get' | 'apply'>>;
+
 /**
  * One reference; `handle` is 0 once it was dropped. Not a base class, because V8 constructs derived objects more slowly
- * (30 of 340 ns of a conversion): proxy.ts gives its prototype the traps.
+ * (30 of 340 ns of a conversion): proxy.ts gives its prototype the other traps.
  */
 export class Reference implements Collectable, Owner {
   /** How often the reference was looked up. */
@@ -31,6 +34,9 @@ export class Reference implements Collectable, Owner {
   nextPending: Collectable | null = null;
 
   constructor(
+    // The traps that are used most, as the first properties of the object itself, where V8 finds them soonest.
+    readonly get: Traps['get'],
+    readonly apply: Traps['apply'],
     public handle: number,
     /** True for from_dlpack of a library whose objects native code makes itself. Its Reference is never released. */
     readonly isConverter: boolean,
@@ -125,32 +131,27 @@ export function release(reference: Reference): void {
 }
 
 export function releaseHandle(handle: number): void {
-  const count = roomIn(ReleasedList.OBJECT_COUNT);
+  if (!isSettling || u32[ReleasedList.OBJECT_COUNT] === MAX_RELEASED) prepareList();
+  const count = u32[ReleasedList.OBJECT_COUNT] as number;
   u32[ReleasedList.OBJECTS + count] = handle;
   u32[ReleasedList.OBJECT_COUNT] = count + 1;
-  settleLater(count + 1);
 }
 
 /** As `release`, for a storage over memory of a Python object. */
 export function returnStorage(handle: number): void {
-  const count = roomIn(ReleasedList.STORAGE_COUNT);
+  if (!isSettling || u32[ReleasedList.STORAGE_COUNT] === MAX_RELEASED) prepareList();
+  const count = u32[ReleasedList.STORAGE_COUNT] as number;
   u32[ReleasedList.STORAGES + count] = handle;
   u32[ReleasedList.STORAGE_COUNT] = count + 1;
-  settleLater(count + 1);
 }
 
-/** The number of waiting handles. Finalizers that run during an operation may release more and fill the list. */
-function roomIn(list: number): number {
-  if (u32[list] === MAX_RELEASED) settle();
-  return u32[list] as number;
-}
-
-function settleLater(count: number): void {
-  if (count === MAX_RELEASED) settle();
-  else if (!isSettling) {
-    isSettling = true;
-    queueMicrotask(settleTick);
-  }
+/** For the first handle of a tick, and when a list is full. Apart, so that V8 inlines the functions above. */
+function prepareList(): void {
+  // More than once if finalizers that run meanwhile fill a list again.
+  while (u32[ReleasedList.OBJECT_COUNT] === MAX_RELEASED || u32[ReleasedList.STORAGE_COUNT] === MAX_RELEASED) settle();
+  if (isSettling) return;
+  isSettling = true;
+  queueMicrotask(settleTick);
 }
 
 function settleTick(): void {
