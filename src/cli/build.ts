@@ -1,8 +1,4 @@
-/**
- * dlpack build: compiles the addon from the installed package, if no prebuilt addon fits.
- *
- * @module
- */
+/** dlpack build: compiles the addon from the installed package, if no prebuilt addon fits. */
 
 import { spawnSync } from 'node:child_process';
 import { copyFileSync, existsSync, mkdirSync, mkdtempSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';

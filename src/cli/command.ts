@@ -1,8 +1,4 @@
-/**
- * The common parts of the commands: their form, arguments and colours.
- *
- * @module
- */
+/** The common parts of the commands: their form, arguments and colours. */
 
 import { parseArgs } from 'node:util';
 

@@ -1,8 +1,4 @@
-/**
- * dlpack doctor: checks which parts of the package work on this machine.
- *
- * @module
- */
+/** dlpack doctor: checks which parts of the package work on this machine. */
 
 import { spawnSync } from 'node:child_process';
 import { nativeStatus } from '../index.node.js';

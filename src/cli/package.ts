@@ -1,8 +1,4 @@
-/**
- * The installed package itself: its folder and its version.
- *
- * @module
- */
+/** The installed package itself: its folder and its version. */
 
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';

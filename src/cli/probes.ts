@@ -1,8 +1,4 @@
-/**
- * Real exchanges with the libraries on this machine: each probe writes on one side and reads on the other.
- *
- * @module
- */
+/** Real exchanges with the libraries on this machine: each probe writes on one side and reads on the other. */
 
 import { devices, loadDriver } from '../cuda/index.js';
 import { isDLPackError } from '../errors.js';

@@ -1,8 +1,4 @@
-/**
- * npx dlpack ray-worker: a worker process of Ray.
- *
- * @module
- */
+/** npx dlpack ray-worker: a worker process of Ray. */
 
 import { runWorker } from '../ray/worker.js';
 import { type Command, UsageError } from './command.js';

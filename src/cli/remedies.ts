@@ -1,8 +1,4 @@
-/**
- * Commands that a user can paste into a shell.
- *
- * @module
- */
+/** Commands that a user can paste into a shell. */
 
 import type { PyObject, Python } from '../python/index.js';
 

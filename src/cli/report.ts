@@ -1,8 +1,4 @@
-/**
- * Reports the findings of doctor as text for a terminal, as Markdown for an issue and as JSON for programs.
- *
- * @module
- */
+/** Reports the findings of doctor as text for a terminal, as Markdown for an issue and as JSON for programs. */
 
 import { paint } from './command.js';
 

@@ -1,8 +1,4 @@
-/**
- * dlpack types: TypeScript declarations for a kernel library.
- *
- * @module
- */
+/** dlpack types: TypeScript declarations for a kernel library. */
 
 import { writeFileSync } from 'node:fs';
 import { moduleDeclarations } from '../tvm-ffi/declarations.js';

@@ -1,8 +1,4 @@
-/**
- * The checksum of zip files.
- *
- * @module
- */
+/** The checksum of zip files. */
 
 /** Eight tables of 256 numbers, one after the other, to process eight bytes at a step. */
 let tables: Uint32Array | null = null;

@@ -1,8 +1,4 @@
-/**
- * The location of a tensor in a file, in the same terms for every format.
- *
- * @module
- */
+/** The location of a tensor in a file, in the same terms for every format. */
 
 import { cpu } from '../device.js';
 import { type DTypeInfo, dtypeFromName, sizeBytes } from '../dtype.js';

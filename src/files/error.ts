@@ -1,8 +1,4 @@
-/**
- * Errors of files.
- *
- * @module
- */
+/** Errors of files. */
 
 import { DLPackError } from '../errors.js';
 

@@ -1,8 +1,4 @@
-/**
- * Open GGUF files.
- *
- * @module
- */
+/** Open GGUF files. */
 
 import type { GgufHeader, GgufValue } from './gguf.js';
 import type { OpenedFile } from './opened.js';

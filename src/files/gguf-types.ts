@@ -1,8 +1,4 @@
-/**
- * GGUF's tensor types: ordinary dtypes, and blocks of quantised numbers.
- *
- * @module
- */
+/** GGUF's tensor types: ordinary dtypes, and blocks of quantised numbers. */
 
 import type { BaseDType } from '../dtype.js';
 

@@ -1,8 +1,4 @@
-/**
- * GGUF, versions 2 and 3: typed metadata, then descriptions of tensors, then aligned data.
- *
- * @module
- */
+/** GGUF, versions 2 and 3: typed metadata, then descriptions of tensors, then aligned data. */
 
 import { dtypeFromName } from '../dtype.js';
 import { entryBytes, plainEntry, type TensorEntry } from './entry.js';

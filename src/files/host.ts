@@ -1,8 +1,6 @@
 /**
  * The file system functions that this module needs. The entry for Node, Bun and Deno registers them. A browser has
  * none, and opens URLs, Files and Blobs.
- *
- * @module
  */
 
 import { ArgumentTypeError } from '../errors.js';

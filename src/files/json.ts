@@ -1,8 +1,6 @@
 /**
  * Reads JSON of a known structure token by token. It reports unexpected content at its position, before anything is
  * allocated for it, and detects duplicate names.
- *
- * @module
  */
 
 import { FileFormatError } from './error.js';

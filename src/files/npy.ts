@@ -1,8 +1,4 @@
-/**
- * NumPy's npy format, versions 1 to 3: a magic number, a dict in Python syntax, then one array.
- *
- * @module
- */
+/** NumPy's npy format, versions 1 to 3: a magic number, a dict in Python syntax, then one array. */
 
 import { type DTypeInfo, dtypeFromName } from '../dtype.js';
 import { UnsupportedDTypeError } from '../errors.js';

@@ -1,8 +1,4 @@
-/**
- * Open npz files: zip files of npy arrays.
- *
- * @module
- */
+/** Open npz files: zip files of npy arrays. */
 
 import type { Descriptor } from '../storage/descriptor.js';
 import { crc32 } from './crc32.js';

@@ -1,8 +1,4 @@
-/**
- * Opens files of tensors: paths synchronously, URLs and Blobs with a promise.
- *
- * @module
- */
+/** Opens files of tensors: paths synchronously, URLs and Blobs with a promise. */
 
 import { type DType, parseDType } from '../dtype.js';
 import { ArgumentTypeError, ArgumentValueError } from '../errors.js';

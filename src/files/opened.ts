@@ -1,8 +1,4 @@
-/**
- * An open file that one or several tensor files use: a mapping, or an asynchronous source.
- *
- * @module
- */
+/** An open file that one or several tensor files use: a mapping, or an asynchronous source. */
 
 import { cpu } from '../device.js';
 import { BufferError } from '../errors.js';

@@ -1,8 +1,4 @@
-/**
- * The bytes of a tensor for a file: packed, in host memory, in pieces.
- *
- * @module
- */
+/** The bytes of a tensor for a file: packed, in host memory, in pieces. */
 
 import { cpu } from '../device.js';
 import { allocateLike } from '../storage/allocate.js';

@@ -1,8 +1,4 @@
-/**
- * Python literals in NumPy headers: dicts, tuples, lists, strings, integers, True, False, None.
- *
- * @module
- */
+/** Python literals in NumPy headers: dicts, tuples, lists, strings, integers, True, False, None. */
 
 export type Literal = string | number | boolean | null | readonly Literal[] | ReadonlyMap<string, Literal>;
 

@@ -1,8 +1,6 @@
 /**
  * Parsers that request the bytes they need. So one parser serves mapped files, which answer at once, and URLs and
  * Blobs, which answer later.
- *
- * @module
  */
 
 import { FileFormatError } from './error.js';

@@ -1,8 +1,4 @@
-/**
- * Open safetensors files, whole or in shards.
- *
- * @module
- */
+/** Open safetensors files, whole or in shards. */
 
 import { FileFormatError } from './error.js';
 import type { OpenedFile } from './opened.js';

@@ -1,8 +1,4 @@
-/**
- * The header of a safetensors file: eight bytes of length, then JSON, then the data without gaps.
- *
- * @module
- */
+/** The header of a safetensors file: eight bytes of length, then JSON, then the data without gaps. */
 
 import { type BaseDType, type DTypeInfo, dtypeFromName } from '../dtype.js';
 import { ArgumentTypeError, ArgumentValueError, UnsupportedDTypeError } from '../errors.js';

@@ -1,8 +1,4 @@
-/**
- * `model.safetensors.index.json`: which file of a sharded model holds which tensor.
- *
- * @module
- */
+/** `model.safetensors.index.json`: which file of a sharded model holds which tensor. */
 
 import { FileFormatError } from './error.js';
 import { JsonScanner } from './json.js';

@@ -1,8 +1,4 @@
-/**
- * Asynchronous files: Blobs, and URLs that are read in ranges.
- *
- * @module
- */
+/** Asynchronous files: Blobs, and URLs that are read in ranges. */
 
 import { isDLPackError, textOf } from '../errors.js';
 import { FileError, FileFormatError } from './error.js';

@@ -1,9 +1,5 @@
 /// <reference lib="esnext.disposable" preserve="true" />
-/**
- * TensorFile: an open file of named tensors. Its tensors may outlive it.
- *
- * @module
- */
+/** TensorFile: an open file of named tensors. Its tensors may outlive it. */
 
 import { type Device, type DeviceInfo, parseDevice } from '../device.js';
 import type { DType } from '../dtype.js';

@@ -1,8 +1,4 @@
-/**
- * Uploads tensors of files to a device, in steps. Memory for the next tensors is allocated while a step runs.
- *
- * @module
- */
+/** Uploads tensors of files to a device, in steps. Memory for the next tensors is allocated while a step runs. */
 
 import type { DeviceInfo } from '../device.js';
 import type { DTypeInfo } from '../dtype.js';

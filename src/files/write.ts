@@ -1,8 +1,6 @@
 /**
  * Writes files of tensors as a stream: at most one tensor is copied at a time, and tensors that are packed in host
  * memory are not copied.
- *
- * @module
  */
 
 import { ArgumentTypeError, ArgumentValueError } from '../errors.js';

@@ -1,8 +1,4 @@
-/**
- * The bytes of a zip file around its members, which are not compressed.
- *
- * @module
- */
+/** The bytes of a zip file around its members, which are not compressed. */
 
 import { ArgumentValueError } from '../errors.js';
 

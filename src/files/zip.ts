@@ -1,8 +1,4 @@
-/**
- * Zip files as NumPy writes and reads them: stored and deflated members, Zip64, one disk, no encryption.
- *
- * @module
- */
+/** Zip files as NumPy writes and reads them: stored and deflated members, Zip64, one disk, no encryption. */
 
 import { FileFormatError } from './error.js';
 import { bytesAt, type FileExtent, MAX_RATIO, type Reading, readU64, viewOf } from './reading.js';

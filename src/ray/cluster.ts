@@ -1,8 +1,4 @@
-/**
- * The connection to a cluster.
- *
- * @module
- */
+/** The connection to a cluster. */
 
 import { binding } from '../python/binding.js';
 import { load } from './helpers.js';

@@ -1,8 +1,4 @@
-/**
- * The command that starts a JavaScript worker.
- *
- * @module
- */
+/** The command that starts a JavaScript worker. */
 
 import { LoadError } from '../errors.js';
 import shipped from '../native/addon.cjs';

@@ -1,8 +1,4 @@
-/**
- * Errors of workers.
- *
- * @module
- */
+/** Errors of workers. */
 
 import { DLPackError } from '../errors.js';
 import { isPyObject, PythonError } from '../python/index.js';

@@ -1,8 +1,4 @@
-/**
- * The runtime's flags for a JavaScript worker.
- *
- * @module
- */
+/** The runtime's flags for a JavaScript worker. */
 
 /** Flags that take the program as their value. */
 const code = /^(-e|--eval|-p|--print|-pe)(=|$)/;

@@ -1,8 +1,4 @@
-/**
- * Ray in the Python of this process, and the Python code of this module.
- *
- * @module
- */
+/** Ray in the Python of this process, and the Python code of this module. */
 
 import { loadFutures } from '../python/futures.js';
 import { type PyArgument, type PyObject, type Python, python } from '../python/index.js';

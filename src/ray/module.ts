@@ -1,8 +1,4 @@
-/**
- * The modules of JavaScript tasks and actors.
- *
- * @module
- */
+/** The modules of JavaScript tasks and actors. */
 
 import { ArgumentTypeError, ArgumentValueError } from '../errors.js';
 import { node } from '../native/node-modules.js';

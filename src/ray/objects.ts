@@ -1,8 +1,4 @@
-/**
- * Objects in Ray's object store.
- *
- * @module
- */
+/** Objects in Ray's object store. */
 
 import { ArgumentTypeError } from '../errors.js';
 import { node } from '../native/node-modules.js';

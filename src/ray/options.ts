@@ -1,8 +1,4 @@
-/**
- * Options of Ray: their JavaScript names, and the names that Ray has for them.
- *
- * @module
- */
+/** Options of Ray: their JavaScript names, and the names that Ray has for them. */
 
 import { checkOptions, type OptionNames } from '../options.js';
 import { type Keywords, kwargs, type PyObject } from '../python/index.js';

@@ -1,8 +1,4 @@
-/**
- * Tasks and actors.
- *
- * @module
- */
+/** Tasks and actors. */
 
 import { ArgumentTypeError, ArgumentValueError } from '../errors.js';
 import { checkOptions, type OptionNames } from '../options.js';

@@ -1,8 +1,4 @@
-/**
- * Values that come out of the object store.
- *
- * @module
- */
+/** Values that come out of the object store. */
 
 import { ArgumentValueError } from '../errors.js';
 import { fromDLPack } from '../from-dlpack.js';

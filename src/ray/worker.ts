@@ -1,8 +1,6 @@
 /**
  * A worker process of Ray that runs JavaScript. Ray starts it in place of Python. Ray's task loop runs on a thread of
  * Python, and tasks call JavaScript on the event loop.
- *
- * @module
  */
 
 import { ArgumentTypeError, ArgumentValueError } from '../errors.js';

@@ -1,8 +1,4 @@
-/**
- * A description of a tensor for another process: its memory, from the backend of its device, and its layout.
- *
- * @module
- */
+/** A description of a tensor for another process: its memory, from the backend of its device, and its layout. */
 
 import { type DeviceKind, parseDevice } from '../device.js';
 import { type DType, type DTypeInfo, parseDType, strideBits } from '../dtype.js';

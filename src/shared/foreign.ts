@@ -1,8 +1,6 @@
 /**
  * Memory that another program shares: `multiprocessing.shared_memory` and `torch.multiprocessing` of Python, or any
  * program with named memory or a memory file.
- *
- * @module
  */
 
 import { cpu } from '../device.js';

@@ -1,8 +1,4 @@
-/**
- * The two functions: `shareTensor` describes a tensor for another thread or process, `openTensor` opens it there.
- *
- * @module
- */
+/** The two functions: `shareTensor` describes a tensor for another thread or process, `openTensor` opens it there. */
 
 import type { DType } from '../dtype.js';
 import { ArgumentTypeError, ArgumentValueError } from '../errors.js';

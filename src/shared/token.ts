@@ -1,8 +1,4 @@
-/**
- * Tokens: `postMessage` carries a token for a tensor to another thread of the process.
- *
- * @module
- */
+/** Tokens: `postMessage` carries a token for a tensor to another thread of the process. */
 
 import { ArgumentTypeError } from '../errors.js';
 import { checkTensor, withMemory } from '../native/export.js';

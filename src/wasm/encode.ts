@@ -1,8 +1,4 @@
-/**
- * Writes the structs of a tensor into the memory of a WebAssembly module.
- *
- * @module
- */
+/** Writes the structs of a tensor into the memory of a WebAssembly module. */
 
 import { encodeManagedTensorVersioned } from '../abi/codec.js';
 import { layoutOf } from '../abi/layout-of.js';

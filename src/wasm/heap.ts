@@ -1,7 +1,5 @@
 /**
  * Tensors in the memory of a WebAssembly module: views of its tensors, tensors that release them, and exports into it.
- *
- * @module
  */
 
 import { decodeManagedTensor, decodeManagedTensorVersioned } from '../abi/codec.js';

@@ -1,8 +1,4 @@
-/**
- * The parts of a WebAssembly module that hold tensors: its memory, its allocator and its table of functions.
- *
- * @module
- */
+/** The parts of a WebAssembly module that hold tensors: its memory, its allocator and its table of functions. */
 
 import { ArgumentTypeError, BufferError, describe, LoadError } from '../errors.js';
 

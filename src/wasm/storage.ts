@@ -1,8 +1,4 @@
-/**
- * Memory of a WebAssembly module.
- *
- * @module
- */
+/** Memory of a WebAssembly module. */
 
 import { BufferStorage } from '../storage/storage.js';
 import { bufferOf, type LinearMemory } from './module.js';

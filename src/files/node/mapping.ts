@@ -1,8 +1,4 @@
-/**
- * Files mapped into memory by native code.
- *
- * @module
- */
+/** Files mapped into memory by native code. */
 
 import { BufferError } from '../../errors.js';
 import { native } from '../../native/load.js';

@@ -1,8 +1,4 @@
-/**
- * A file that is being written: under a temporary name in the same folder, renamed when it is complete.
- *
- * @module
- */
+/** A file that is being written: under a temporary name in the same folder, renamed when it is complete. */
 
 import type { FileHandle } from 'node:fs/promises';
 import { textOf } from '../../errors.js';
