@@ -1,7 +1,6 @@
 // Casts as the kernels of cast_kernels.cu take them: one struct, by value, and how one number is converted. NVRTC
 // compiles this file too, so it includes nothing. The fake driver of the tests runs the same functions on the host.
-#ifndef DLPACK_NODE_CUDA_CAST_PLAN_H_
-#define DLPACK_NODE_CUDA_CAST_PLAN_H_
+#pragma once
 
 #if defined(__CUDACC_RTC__)
 #define DLPACK_CAST __device__ inline
@@ -9,8 +8,7 @@
 #define DLPACK_CAST inline
 #endif
 
-namespace dlpack {
-namespace cuda {
+namespace dlpack::cuda {
 
 // How numbers become a format of eight bits: a sign, an exponent and a mantissa.
 struct ByteFormat {
@@ -152,7 +150,4 @@ struct F8 {
   }
 };
 
-}  // namespace cuda
-}  // namespace dlpack
-
-#endif  // DLPACK_NODE_CUDA_CAST_PLAN_H_
+}  // namespace dlpack::cuda

@@ -1,10 +1,8 @@
 // A strided copy as the kernels of copy_kernels.cu take it: one struct, by value. NVRTC compiles this file too, so it
 // includes nothing.
-#ifndef DLPACK_NODE_CUDA_COPY_PLAN_H_
-#define DLPACK_NODE_CUDA_COPY_PLAN_H_
+#pragma once
 
-namespace dlpack {
-namespace cuda {
+namespace dlpack::cuda {
 
 enum { kMaxPlanAxes = 8 };
 
@@ -33,7 +31,4 @@ struct CopyPlan {
   PlanAxis axes[kMaxPlanAxes];
 };
 
-}  // namespace cuda
-}  // namespace dlpack
-
-#endif  // DLPACK_NODE_CUDA_COPY_PLAN_H_
+}  // namespace dlpack::cuda

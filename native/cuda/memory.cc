@@ -112,11 +112,12 @@ Result AllocatePooled(Device* device, size_t bytes, StreamHandle allocation_stre
   return result == kSuccess ? driver.MemAllocFromPoolAsync(address, bytes, device->pool, allocation_stream) : result;
 }
 
-// A small block from the cache of a stream.
-Storage* TakeCached(BlockCache* cache, int size_class, uint64_t nbytes, Stream* stream) {
-  Storage* storage = size_class < 0 || cache == nullptr ? nullptr : cache->Take(size_class);
+// A small block from the cache of its stream.
+Storage* TakeCached(const Block& block, uint64_t nbytes) {
+  BlockCache* cache = block.size_class < 0 ? nullptr : CacheOf(&block);
+  Storage* storage = cache == nullptr ? nullptr : cache->Take(block.size_class);
   if (storage == nullptr) return nullptr;
-  BlockOf(storage)->stream = stream;
+  BlockOf(storage)->stream = block.stream;
   storage->refs.store(1, std::memory_order_relaxed);
   storage->nbytes = nbytes;
   storage->is_reported.store(false, std::memory_order_relaxed);
@@ -139,10 +140,10 @@ Storage* NewBlock(Device* device, uint64_t nbytes, void (*destroy)(Storage*), Re
 Storage* AllocateOnStream(Device* device, uint64_t nbytes, StreamHandle stream, Result* result) {
   const StreamHandle allocation_stream = ChooseAllocationStream(device, stream);
   Stream* own = allocation_stream == kLegacyStream ? nullptr : FindStream(allocation_stream);
-  BlockCache* cache = allocation_stream == kLegacyStream ? &device->cache : own == nullptr ? nullptr : &own->cache;
   const int size_class = nbytes == 0 ? -1 : BlockCache::ClassOf(nbytes);
+  const Block block = {device, allocation_stream, own, size_class};
   *result = kSuccess;
-  Storage* storage = TakeCached(cache, size_class, nbytes, own);
+  Storage* storage = TakeCached(block, nbytes);
   if (storage != nullptr) return storage;
   storage = NewBlock(device, nbytes, DestroyPooled, result);
   Address address = 0;
@@ -162,7 +163,7 @@ Storage* AllocateOnStream(Device* device, uint64_t nbytes, StreamHandle stream, 
     if (storage != nullptr) FreeBlock(storage);
     return nullptr;
   }
-  *BlockOf(storage) = Block{device, allocation_stream, own, size_class};
+  *BlockOf(storage) = block;
   storage->data = reinterpret_cast<void*>(address);
   CountStorage(storage, 1);
   return storage;

@@ -10,8 +10,7 @@ namespace dlpack::cuda {
 // out of memory or threads. Any thread.
 bool Watch(const Device* device, EventHandle event, bool owns_event, void (*done)(void* argument), void* argument);
 
-// Calls `done(argument)` on the watcher's thread once a stream is no longer captured into a graph. The stream must live
-// until then.
+// The same for the end of a capture, once the stream, which must live until then, is no longer captured into a graph.
 bool WatchCapture(const Device* device, StreamHandle stream, void (*done)(void* argument), void* argument);
 
 }  // namespace dlpack::cuda

@@ -1,11 +1,11 @@
 /** Casts on a device: between float32, float16, bfloat16 and float8 types, and from every type of one byte. */
 
 import { cpu } from '../device.js';
-import { type DTypeInfo, dtypeFromName } from '../dtype.js';
+import type { DTypeInfo } from '../dtype.js';
 import type { NativeStorage } from '../native/native-storage.js';
 import { wire } from '../native/wire.js';
-import { allocateLike } from '../storage/allocate.js';
 import { Descriptor } from '../storage/descriptor.js';
+import { BufferStorage } from '../storage/storage.js';
 import { convertElements } from '../values/convert.js';
 import { type Format, formatOf, type Specials } from '../values/minifloat.js';
 import { isComplex } from '../values/pass.js';
@@ -60,34 +60,28 @@ export function canConvert(source: Descriptor, target: Descriptor): boolean {
 }
 
 const tables = new Map<string, Uint32Array>();
-const uint8 = dtypeFromName('uint8');
 
 /** The result of the host's cast for each of the 256 codes of a type. */
 function tableOf(from: DTypeInfo, to: DTypeInfo): Uint32Array {
   const key = `${from.name} ${to.name}`;
   const known = tables.get(key);
   if (known !== undefined) return known;
-  const codes = allocateLike([256], uint8, 0);
-  const results = allocateLike([256], to, 0);
-  try {
-    new Uint8Array(codes.storage.buffer(), codes.storage.start, 256).forEach((_, i, all) => {
-      all[i] = i;
-    });
-    codes.storage.commit();
-    convertElements(new Descriptor(codes.storage, from, cpu, [256], [1], 0, 0), results);
-    const bytes = new Uint8Array(results.storage.buffer(), results.storage.start, results.nbytes);
-    const size = to.itemBits / 8;
-    const table = new Uint32Array(256);
-    bytes.forEach((byte, i) => {
-      const code = Math.floor(i / size);
-      table[code] = (table[code] as number) | (byte << ((i % size) * 8));
-    });
-    tables.set(key, table);
-    return table;
-  } finally {
-    codes.storage.release();
-    results.storage.release();
-  }
+  const size = to.itemBits / 8;
+  const codes = Uint8Array.from({ length: 256 }, (_, code) => code);
+  const results = new Uint8Array(256 * size);
+  convertElements(describeBytes(codes, from), describeBytes(results, to));
+  const table = new Uint32Array(256);
+  results.forEach((byte, i) => {
+    const code = Math.floor(i / size);
+    table[code] = (table[code] as number) | (byte << ((i % size) * 8));
+  });
+  tables.set(key, table);
+  return table;
+}
+
+/** 256 elements of whole bytes. */
+function describeBytes({ buffer, length }: Uint8Array, dtype: DTypeInfo): Descriptor {
+  return new Descriptor(new BufferStorage(buffer, 0, length), dtype, cpu, [256], [1], 0, 0);
 }
 
 /** Queues a cast between contiguous elements of whole bytes, on the device of both. */

@@ -4,6 +4,7 @@ import { bytesOf, handleOf } from '../native/convert.js';
 import { request, wire } from '../native/wire.js';
 import type { PassAxis } from '../storage/backend.js';
 import type { Descriptor } from '../storage/descriptor.js';
+import { releaseAfter } from '../storage/storage.js';
 import { convertElements, convertElementsAsync } from '../values/convert.js';
 import { queueCast } from './cast.js';
 import { LEGACY_STREAM } from './current.js';
@@ -28,12 +29,10 @@ const { f64, i32, u32, u64 } = wire;
 export function copyElements(source: Descriptor, target: Descriptor): void {
   if (target.size === 0) return;
   const plan = planCopy(source, target, false);
-  try {
+  releaseAfter(plan, () => {
     if (!isOnDevice(source) || !isOnDevice(target)) refuseCapture(plan, source, target);
     for (const step of plan.steps) runStep(step);
-  } finally {
-    plan.release();
-  }
+  });
 }
 
 function runStep(step: Step): void {

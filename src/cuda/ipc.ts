@@ -7,12 +7,11 @@ import { wire } from '../native/wire.js';
 import { readHex, writeHex } from '../native/wire-bytes.js';
 import type { Descriptor } from '../storage/descriptor.js';
 import type { OpenedMemory, SharedMemory } from '../storage/device-backend.js';
-import type { Storage } from '../storage/storage.js';
+import { releaseOnError, type Storage } from '../storage/storage.js';
 import type { StreamArgument } from '../stream.js';
 import { devices, parseCudaDevice, uuidOf } from './devices.js';
-import { check } from './driver.js';
 import { allocate } from './memory.js';
-import { begin, run, send } from './requests.js';
+import { begin, run } from './requests.js';
 import { recordEvent } from './shared-event.js';
 import { handleOn } from './stream-handle.js';
 import { FollowEventRequest, OpenRequest, ShareRequest } from './wire-layout.js';
@@ -105,10 +104,8 @@ function followEvent(storage: NativeStorage, device: DeviceInfo, stream: bigint,
   u32[slot * 2 + FollowEventRequest.HANDLE] = storage.handle;
   u64[slot + FollowEventRequest.STREAM] = stream;
   writeHex(slot + FollowEventRequest.IPC_HANDLE, event);
-  const status = send(slot, 'followEvent');
-  if (status === 0) return;
-  storage.release();
-  check(status, 'an event that its process still has, and that this process may wait for');
+  const what = 'an event that its process still has, and that this process may wait for';
+  releaseOnError(storage, () => run(slot, 'followEvent', what));
 }
 
 function findDevice(uuid: string): DeviceInfo {

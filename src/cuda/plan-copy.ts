@@ -10,6 +10,7 @@ import { NativeStorage } from '../native/native-storage.js';
 import { allocateLike } from '../storage/allocate.js';
 import type { Pass } from '../storage/backend.js';
 import { Descriptor, Flag } from '../storage/descriptor.js';
+import { releaseOnError } from '../storage/storage.js';
 import { passesOf } from '../values/pass.js';
 import { currentHandle } from './current.js';
 
@@ -71,14 +72,11 @@ const byte = dtypeFromName('uint8');
  */
 export function planCopy(source: Descriptor, target: Descriptor, isAsync: boolean): CopyPlan {
   const planner = new Planner(isAsync);
-  try {
+  return releaseOnError(planner, () => {
     if (source.dtype === target.dtype) planner.add(source, target);
     else planner.addCast(source, target);
     return planner;
-  } catch (error) {
-    planner.release();
-    throw error;
-  }
+  });
 }
 
 class Planner implements CopyPlan {
