@@ -1,6 +1,5 @@
 // convert and convertAsync: a pass that JavaScript described, over storages or over typed arrays.
 #include <stdlib.h>
-#include <string.h>
 
 #include "../async_work.h"
 #include "../bindings.h"
@@ -10,16 +9,18 @@ namespace dlpack {
 
 static_assert(sizeof(ConvertRequest::shape) == kMaxAxes * sizeof(double), "a request has room for all axes");
 
-static ElementType TypeOfPacked(uint32_t packed, int64_t* bits) {
-  *bits = packed >> 8 & 0xff;
-  return ElementTypeOf(packed & 0xff, packed >> 8 & 0xff);
+// Reads dtypes that are packed as in DLDataType.
+static void ReadTypes(uint32_t from, uint32_t to, Pass* pass) {
+  pass->from_bits = from >> 8 & 0xff;
+  pass->to_bits = to >> 8 & 0xff;
+  pass->from_type = ElementTypeOf(from & 0xff, from >> 8 & 0xff);
+  pass->to_type = ElementTypeOf(to & 0xff, to >> 8 & 0xff);
+  // Types without rows can only be copied unchanged to the same type.
+  if (pass->from_type == kRaw && from != to) pass->to_bits = 0;
 }
 
 static bool ReadPass(const ConvertRequest& request, Pass* pass) {
-  pass->from_type = TypeOfPacked(request.from_type, &pass->from_bits);
-  pass->to_type = TypeOfPacked(request.to_type, &pass->to_bits);
-  // Types without rows can only be copied unchanged to the same type.
-  if (pass->from_type == kRaw && request.from_type != request.to_type) pass->to_bits = 0;
+  ReadTypes(request.from_type, request.to_type, pass);
   pass->ndim = request.ndim;
   pass->threads = request.threads;
   if (pass->ndim < 0 || pass->ndim > kMaxAxes) return false;
@@ -57,11 +58,7 @@ static bool ReadAxes(const Descriptor& tensor, Pass* pass, int64_t* count) {
       pass->from_step[pass->ndim++] = step;
     }
   }
-  int64_t step = pass->to_bits;
-  for (int32_t i = pass->ndim - 1; i >= 0; --i) {
-    pass->to_step[i] = step;
-    step *= pass->shape[i];  // at most 2^53 times 128
-  }
+  PackTarget(pass);
   return true;
 }
 
@@ -76,16 +73,9 @@ static void Copy(Instance* self, CopyRequest* request, napi_env, napi_value arra
   if (pass.from == nullptr || ReadWire(self, request->tensor, &tensor) != kOk || tensor.dtype.lanes != 1) {
     return;
   }
-  pass.from_bits = tensor.dtype.bits;
-  pass.from_type = ElementTypeOf(tensor.dtype.code, tensor.dtype.bits);
-  pass.to_type = TypeOfPacked(request->to_type, &pass.to_bits);
-  uint32_t from_packed;
-  memcpy(&from_packed, &tensor.dtype, sizeof(from_packed));
-  const bool is_raw = pass.from_type == kRaw && from_packed != request->to_type;
+  ReadTypes(request->tensor.dtype, request->to_type, &pass);
   int64_t count;
-  if (is_raw || pass.from_bits % 8 != 0 || pass.to_bits % 8 != 0 || !ReadAxes(tensor, &pass, &count)) {
-    return;
-  }
+  if (pass.from_bits % 8 != 0 || pass.to_bits % 8 != 0 || !ReadAxes(tensor, &pass, &count)) return;
   pass.threads = request->threads;
   pass.from_bit = static_cast<int64_t>(tensor.byte_offset) * 8;
   pass.to_bit = 0;

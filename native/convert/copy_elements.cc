@@ -23,11 +23,7 @@ Storage* CopyElements(const DLTensor& tensor, bool is_padded, uint64_t nbytes) {
   pass.from_type = pass.to_type = kRaw;
   if (!CanRun(pass)) pass.from_bits = pass.to_bits = 8;
   AddAxis(&pass, element_bits / pass.from_bits, pass.from_bits);
-  int64_t step = pass.to_bits;
-  for (int32_t i = pass.ndim - 1; i >= 0; --i) {
-    pass.to_step[i] = step;
-    step *= pass.shape[i];
-  }
+  PackTarget(&pass);
   RunPass(pass);
   return copy;
 }

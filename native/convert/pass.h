@@ -27,6 +27,15 @@ struct Pass {
   int64_t to_step[kMaxAxes];
 };
 
+// Sets the steps of a target without gaps, in row-major order.
+inline void PackTarget(Pass* pass) {
+  int64_t step = pass->to_bits;
+  for (int32_t i = pass->ndim - 1; i >= 0; --i) {
+    pass->to_step[i] = step;
+    step *= pass->shape[i];  // at most 2^53 times 128
+  }
+}
+
 // False when there is no row for these types.
 bool CanRun(const Pass& pass);
 

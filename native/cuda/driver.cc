@@ -18,20 +18,16 @@ static char loaded_path[4096];
 
 bool IsLoaded() { return is_loaded.load(std::memory_order_acquire); }
 
-static bool Resolve(void* library) {
-#define DLPACK_CUDA_RESOLVE(name, symbol, parameters)                                          \
-  driver.name = reinterpret_cast<Result(*) parameters>(platform::FindSymbol(library, symbol)); \
-  if (driver.name == nullptr) {                                                                \
-    snprintf(problem, sizeof(problem), "it has no %s", symbol);                                \
-    return false;                                                                              \
-  }
+// The first symbol that is missing; NULL when the table is complete.
+static const char* Resolve(void* library) {
+#define DLPACK_CUDA_RESOLVE(name, symbol, parameters) \
+  if (!platform::Find(library, symbol, &driver.name)) return symbol;
   DLPACK_CUDA_FUNCTIONS(DLPACK_CUDA_RESOLVE)
 #undef DLPACK_CUDA_RESOLVE
-#define DLPACK_CUDA_RESOLVE_NEWER(name, symbol, parameters) \
-  driver.name = reinterpret_cast<Result(*) parameters>(platform::FindSymbol(library, symbol));
-  DLPACK_CUDA_NEWER_FUNCTIONS(DLPACK_CUDA_RESOLVE_NEWER)
-#undef DLPACK_CUDA_RESOLVE_NEWER
-  return true;
+#define DLPACK_CUDA_RESOLVE(name, symbol, parameters) platform::Find(library, symbol, &driver.name);
+  DLPACK_CUDA_NEWER_FUNCTIONS(DLPACK_CUDA_RESOLVE)
+#undef DLPACK_CUDA_RESOLVE
+  return nullptr;
 }
 
 const char* LoadDriver(const char* path) {
@@ -40,7 +36,10 @@ const char* LoadDriver(const char* path) {
   void* library = platform::OpenLibrary(path[0] == 0 ? DLPACK_CUDA_DRIVER : path, platform::Symbols::kLocal, problem,
                                         sizeof(problem));
   if (library == nullptr) return problem;
-  if (!Resolve(library)) return problem;
+  if (const char* missing = Resolve(library)) {
+    snprintf(problem, sizeof(problem), "it has no %s", missing);
+    return problem;
+  }
   const Result result = driver.Init(0);
   if (result != kSuccess) {
     const char* name = nullptr;

@@ -48,6 +48,7 @@ static void ReleaseOwnedBinding(CudaContext* self, napi_env env, napi_value owne
 }
 
 static void SetCurrentBinding(CudaContext*, CurrentRequest* message) {
+  message->status = kSuccess;
   message->before = reinterpret_cast<uint64_t>(CurrentStream(message->device));
   SetCurrentStream(message->device, StreamOf(message));
 }

@@ -22,13 +22,11 @@ static const char* Fail(const char* text, const char* detail) {
 }
 
 static const char* Resolve(void* handle, Library* found) {
-#define DLPACK_RESOLVE(name, result, arguments)                                           \
-  *reinterpret_cast<void**>(&found->name) = platform::FindSymbol(handle, "TVMFFI" #name); \
-  if (found->name == nullptr) return Fail("it has no function %s", "TVMFFI" #name);
+#define DLPACK_RESOLVE(name, result, arguments) \
+  if (!platform::Find(handle, "TVMFFI" #name, &found->name)) return Fail("it has no function %s", "TVMFFI" #name);
   DLPACK_TVM_FFI_SYMBOLS(DLPACK_RESOLVE)
 #undef DLPACK_RESOLVE
-#define DLPACK_RESOLVE(name, result, arguments) \
-  *reinterpret_cast<void**>(&found->name) = platform::FindSymbol(handle, "TVMFFI" #name);
+#define DLPACK_RESOLVE(name, result, arguments) platform::Find(handle, "TVMFFI" #name, &found->name);
   DLPACK_TVM_FFI_OPTIONAL_SYMBOLS(DLPACK_RESOLVE)
 #undef DLPACK_RESOLVE
   found->GetVersion(&found->version);

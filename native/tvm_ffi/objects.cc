@@ -72,8 +72,14 @@ static void MakeBytes(Context* self, ValueRequest* request, napi_env env, napi_v
   OwnValue(self, request);
 }
 
-// Writes the addresses of the object and of its DLTensor, and a reference, to the request.
-static Status OwnTensor(Context* self, TensorObject* object, TensorObjectRequest* request) {
+// Makes an object over memory that begins at `data`, and writes its address, that of its DLTensor, and a reference to
+// the request.
+static Status MakeTensor(Context* self, TensorObjectRequest* request, void* data, uint64_t nbytes, Storage* storage) {
+  Descriptor descriptor;
+  Status status = ReadWire(self->instance, request->tensor, &descriptor);
+  if (status == kOk) status = CheckInside(descriptor, nbytes);
+  if (status != kOk) return status;
+  TensorObject* object = CreateTensorObject(descriptor, data, storage);
   request->object = reinterpret_cast<uint64_t>(object);
   request->view = object == nullptr ? 0 : reinterpret_cast<uint64_t>(&object->tensor);
   request->reference = Own(self, object);
@@ -83,11 +89,7 @@ static Status OwnTensor(Context* self, TensorObject* object, TensorObjectRequest
 // An object for a tensor in native memory.
 static void MakeTensorObject(Context* self, TensorObjectRequest* request) {
   Storage* storage = GetHeld(self->instance, request->tensor.handle);
-  Descriptor descriptor;
-  Status status = storage == nullptr ? kConsumed : ReadWire(self->instance, request->tensor, &descriptor);
-  if (status == kOk) status = CheckInside(descriptor, storage->nbytes);
-  if (status == kOk) status = OwnTensor(self, CreateTensorObject(descriptor, storage->data, storage), request);
-  request->status = status;
+  request->status = storage == nullptr ? kConsumed : MakeTensor(self, request, storage->data, storage->nbytes, storage);
 }
 
 // readAddress(Uint8Array): the address of memory that JavaScript keeps alive, for a described tensor.
@@ -102,13 +104,8 @@ static void ReadAddress(Context*, DescribedTensor* request, napi_env env, napi_v
 // borrowTensor(Uint8Array): an object over memory that JavaScript keeps alive; valid until that memory moves or is
 // freed.
 static void BorrowTensorObject(Context* self, TensorObjectRequest* request, napi_env env, napi_value value) {
-  Descriptor descriptor;
   const Elements<uint8_t> bytes(env, value);
-  Status status = bytes.is_valid ? kOk : kNapi;
-  if (status == kOk) status = ReadWire(self->instance, request->tensor, &descriptor);
-  if (status == kOk) status = CheckInside(descriptor, bytes.length);
-  if (status == kOk) status = OwnTensor(self, CreateTensorObject(descriptor, bytes.data, nullptr), request);
-  request->status = status;
+  request->status = bytes.is_valid ? MakeTensor(self, request, bytes.data, bytes.length, nullptr) : kNapi;
 }
 
 // The registered name of the object's type.

@@ -33,7 +33,7 @@ function writeLayout(at: number, { dtype, device, shape, strides, flags }: Descr
 }
 
 /**
- * As `writeTensor`, but leaves out a layout that native code keeps (native/checked_layout.h). Native code must read these
+ * As `writeTensor`, but leaves out a layout that native code keeps (native/instance.h). Native code must read these
  * tensors with ReadInside, in the order in which they were written, before any other request.
  */
 export function sendTensor(at: number, descriptor: Descriptor, handle: number, trace: number): void {

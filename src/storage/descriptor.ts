@@ -38,7 +38,7 @@ interface Made {
 
 /** Identifies everything about a tensor except its memory, for native code. */
 export interface SentLayout {
-  /** See native/checked_layout.h. */
+  /** See native/instance.h. */
   number: number;
 }
 
