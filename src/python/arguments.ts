@@ -30,7 +30,7 @@ export class Extras {
   /** Strings, digits and bytes that do not fit into cells, in the order of the cells. */
   readonly spill: (string | Uint8Array)[] = [];
   /** Objects that were made for the request and are released when it ends. */
-  readonly temporaries: { release(): void }[] = [];
+  temporaries: { release(): void }[] | null = null;
   /** References in the cells of an asynchronous call, pinned until the call has settled. Null for other requests. */
   references: Reference[] | null = null;
 }
@@ -56,7 +56,7 @@ export function endRequest(outer: Extras | null): void {
   const ended = extras;
   extras = outer;
   if (ended === null) return;
-  for (const temporary of ended.temporaries) temporary.release();
+  if (ended.temporaries !== null) for (const temporary of ended.temporaries) temporary.release();
   ended.references?.forEach(unpinReference);
 }
 
@@ -195,5 +195,7 @@ function writeAdapted(word: number, value: object): boolean {
 
 /** Releases an object when the request ends. */
 function keep(temporary: { release(): void }): void {
-  more().temporaries.push(temporary);
+  const { temporaries } = more();
+  if (temporaries === null) more().temporaries = [temporary];
+  else temporaries.push(temporary);
 }
