@@ -25,10 +25,7 @@ struct AsyncCall : Task, Message {
   uint32_t keywords;               // values
   std::atomic<bool> is_abandoned;  // written by the JavaScript thread
   bool has_failed;
-  Carried result;  // or the exception
-  Carried type_name;
-  Carried text;
-  Carried traceback;
+  Carried outcome[4];  // the result; or the exception, its type, message and traceback
 };
 
 namespace {
@@ -61,7 +58,7 @@ void DropValues(AsyncCall* call) {
 
 // Frees a call that is not in the list. Any thread, no GIL needed.
 void FreeCall(AsyncCall* call) {
-  for (Carried* value : {&call->result, &call->type_name, &call->text, &call->traceback}) DropCarried(value);
+  for (Carried& value : call->outcome) DropCarried(&value);
   DropValues(call);
   free(call);
 }
@@ -92,14 +89,14 @@ void SettleCall(Objects* objects, Message* message) {
   napi_value values[7];
   napi_create_uint32(env, call->number, &values[0]);
   size_t count = 3;
-  if (!Deliver(env, objects, &call->result, &values[1]) && !call->has_failed) {
+  if (!Deliver(env, objects, &call->outcome[0], &values[1]) && !call->has_failed) {
     values[count++] = NewText(env, "OverflowError");
     values[count++] =
         NewText(env, "The result is too long for JavaScript, or there is no memory for it; take parts of it");
     values[count++] = NewText(env, "");
   } else if (call->has_failed) {
-    for (Carried* text : {&call->type_name, &call->text, &call->traceback}) {
-      Deliver(env, objects, text, &values[count]);  // writes the kind and the text; only the text is kept
+    for (int i = 1; i < 4; ++i) {
+      Deliver(env, objects, &call->outcome[i], &values[count]);  // the kind and the text; only the text is kept
       values[count] = values[count + 1];
       ++count;
     }
@@ -129,14 +126,14 @@ void PostCall(AsyncCall* call) {
 // thread, GIL held.
 void Settle(AsyncCall* call, Object* value) {
   if (value != nullptr) {
-    Carry(value, &call->result);
+    Carry(value, &call->outcome[0]);
   } else {
     Raised raised;
     call->has_failed = true;
-    CarryText(raised.type_name.get(), &call->type_name);
-    CarryText(raised.message.get(), &call->text);
-    CarryText(raised.traceback.get(), &call->traceback);
-    if (raised.exception) Carry(raised.exception.take(), &call->result);
+    CarryText(raised.type_name.get(), &call->outcome[1]);
+    CarryText(raised.message.get(), &call->outcome[2]);
+    CarryText(raised.traceback.get(), &call->outcome[3]);
+    if (raised.exception) Carry(raised.exception.take(), &call->outcome[0]);
   }
   PostCall(call);
 }

@@ -25,19 +25,13 @@ bool Post(Objects* objects, Message* message) {
   return true;
 }
 
-// Mutex held.
-static Message* TakeAll(Objects* objects) {
-  Message* first = objects->first;
-  objects->first = nullptr;
-  return first;
-}
-
 // JavaScript thread, from the event loop; on Bun even after the hooks of the environment have run.
 static void Drain(napi_env env, napi_value, void* context, void*) {
   Objects* objects = static_cast<Objects*>(context);
   if (env == nullptr || objects->is_closed) return;
   objects->mutex.Acquire();
-  Message* message = TakeAll(objects);
+  Message* message = objects->first;
+  objects->first = nullptr;
   objects->mutex.Release();
   while (message != nullptr) {
     Message* next = message->next;  // delivering frees it
@@ -55,10 +49,10 @@ static void Drain(napi_env env, napi_value, void* context, void*) {
 void CloseChannel(Objects* objects) {
   platform::MutexScope scope(&objects->mutex);
   objects->is_closed = true;
-  for (Message* message = TakeAll(objects); message != nullptr;) {
-    Message* next = message->next;
+  while (objects->first != nullptr) {
+    Message* message = objects->first;
+    objects->first = message->next;
     message->drop(message);
-    message = next;
   }
   // Last, because a thread whose request was refused frees the request as soon as the mutex is released.
   RefuseRequests(objects);

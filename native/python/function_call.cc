@@ -92,15 +92,11 @@ static Failure RaiseProblem(const char* problem) {
 // Raises an exception; for a str, a RuntimeError with that text. Takes over the reference. GIL held.
 static Object* RaiseObject(Object* exception) {
   const Ref value(exception);
-  Object* type = TypeOf(value.get());
-  if (type == api.PyUnicode_Type) {
-    api.PyErr_SetObject(api.PyExc_RuntimeError, value.get());
-  } else if (api.PyType_IsSubtype(type, api.PyExc_BaseException)) {
-    api.PyErr_SetObject(type, value.get());
-  } else {
-    api.PyErr_SetString(api.PyExc_TypeError,
-                        "Expected an exception of Python in the PythonError that JavaScript threw");
-  }
+  const bool is_text = TypeOf(value.get()) == api.PyUnicode_Type;
+  Object* type = is_text ? api.PyExc_RuntimeError : TypeOf(value.get());
+  if (!api.PyType_IsSubtype(type, api.PyExc_BaseException))
+    return Raise(api.PyExc_TypeError, "Expected an exception of Python in the PythonError that JavaScript threw");
+  api.PyErr_SetObject(type, value.get());
   return nullptr;
 }
 

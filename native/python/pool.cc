@@ -1,9 +1,8 @@
 #include "pool.h"
 
-#include <atomic>
-
 #include <stdio.h>
-#include <stdlib.h>
+
+#include <atomic>
 
 #include "../platform/platform.h"
 #include "runtime.h"

@@ -90,11 +90,7 @@ const void* TensorIn(Object* object, TypeEntry* entry) {
 }
 
 // Takes over the reference.
-bool IsTrue(Object* value) {
-  const bool is_true = value == api._Py_TrueStruct;
-  if (value != nullptr) api.Py_DecRef(value);
-  return is_true;
-}
+bool IsTrue(Object* value) { return Ref(value).get() == api._Py_TrueStruct; }
 
 // The reason to refuse the tensor; NULL when there is none, or with an exception set.
 const char* AskPython(Object* object, Object* is_neg) {

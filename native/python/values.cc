@@ -122,8 +122,7 @@ Object* ToPython(Objects* self, Cell* cell, Spill* spill, int depth) {
     case kHandle: {
       Object* object = GetObject(self, cell->handle);
       if (object == nullptr) break;
-      api.Py_IncRef(object);
-      return object;
+      return NewRef(object);
     }
     case kList:
     case kSet:
