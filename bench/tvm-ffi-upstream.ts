@@ -21,10 +21,13 @@ export const sources = `Published figures are other people's, for other machines
 apache/tvm#17927 (May 2025, AMD Ryzen 9 7950X, before the exchange API); the other two are lucifer1004/TVMFFI.jl at f7de738 (November
 2025, a machine with an NVIDIA RTX 5000 Ada): Python from \`benchmarks/bench_example.jl\`, Julia from \`benchmarks/README.md\`.`;
 
-const peer = createRequire(import.meta.url)('../native/peer.node') as {
-  makeLean(): bigint;
-  deleteVersioned(address: bigint): void;
-  deleteLegacy(address: bigint): void;
+// A copy, because V8 stores an object with many properties from native code as a hash table, which each call would search.
+const peer = {
+  ...(createRequire(import.meta.url)('../native/peer.node') as {
+    makeLean(): bigint;
+    deleteVersioned(address: bigint): void;
+    deleteLegacy(address: bigint): void;
+  }),
 };
 
 /** A tensor of another JavaScript library, according to docs/spec.md. */

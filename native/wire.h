@@ -22,20 +22,28 @@ inline bool IsPreparing(const Instance* self) { return HeaderOf(self)->preparing
 
 // The message of a request, by the index of its slot. An index outside the wire means the last slot.
 template <class Message>
-inline Message* MessageAt(const Instance* self, uint32_t slot) {
+inline Message* MessageAt(uint64_t* words, uint32_t slot) {
   static const uint32_t kLast = kWireWords - sizeof(Message) / sizeof(uint64_t);
-  return reinterpret_cast<Message*>(self->words + (slot <= kLast ? slot : kLast));
+  return reinterpret_cast<Message*>(words + (slot <= kLast ? slot : kLast));
+}
+template <class Message>
+inline Message* MessageAt(const Instance* self, uint32_t slot) {
+  return MessageAt<Message>(self->words, slot);
 }
 
 // The message of the current call. Must be called first in the call, because the header names another slot once
 // JavaScript runs again. The message itself stays valid.
 template <class Message>
-inline Message* MessageOf(const Instance* self) {
-  const uint32_t slot = HeaderOf(self)->slot;
+inline Message* MessageIn(uint64_t* words) {
+  const uint32_t slot = reinterpret_cast<const WireHeader*>(words)->slot;
   // Most requests are in the first slot. With a branch the processor reads the message without waiting for the slot
   // number.
-  if (__builtin_expect(slot == kFirstSlot, 1)) return reinterpret_cast<Message*>(self->words + kFirstSlot);
-  return MessageAt<Message>(self, slot);
+  if (__builtin_expect(slot == kFirstSlot, 1)) return reinterpret_cast<Message*>(words + kFirstSlot);
+  return MessageAt<Message>(words, slot);
+}
+template <class Message>
+inline Message* MessageOf(const Instance* self) {
+  return MessageIn<Message>(self->words);
 }
 
 // The callback of a function that gets its state and its message, or its state alone, and perhaps the environment and

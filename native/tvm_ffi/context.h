@@ -45,9 +45,7 @@ inline TVMFFIObjectHandle OwnedAt(Context* self, uint32_t number) {
 // The message of the current call, as MessageOf returns it.
 template <class Message>
 inline Message* MessageOf(const Context* self) {
-  static const uint32_t kLast = kWireWords - sizeof(Message) / sizeof(uint64_t);
-  const uint32_t slot = reinterpret_cast<const WireHeader*>(self->words)->slot;
-  return reinterpret_cast<Message*>(self->words + (slot <= kLast ? slot : kLast));
+  return MessageIn<Message>(self->words);
 }
 
 // The values that follow a message.

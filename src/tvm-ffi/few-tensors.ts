@@ -31,12 +31,8 @@ type ReadResult = (args: readonly unknown[], value: unknown) => unknown;
 /** The object of a tensor whose address is all that a call needs; null for a tensor without such an object. */
 export function plainObjectOf(descriptor: Descriptor): TensorObject | null {
   const object = descriptor.tvmObject as TensorObject | null;
-  return object?.isPlain === true ? object : null;
-}
-
-/** The same for any value; also null for a value that is not a tensor. */
-function objectOf(value: unknown): TensorObject | null {
-  return value instanceof OwnTensor ? plainObjectOf(readDescriptor(value)) : null;
+  if (object === null) return null;
+  return object.isPlain ? object : null;
 }
 
 /** The first argument, if it is a tensor and there are few arguments; otherwise null. */
@@ -54,10 +50,18 @@ export function firstOf(args: readonly unknown[]): Descriptor | null {
  */
 export function invokeFew(pointer: number, args: readonly unknown[], x: TensorObject, read: ReadResult): unknown {
   const count = args.length;
-  const y = count > 1 ? objectOf(args[1]) : x;
-  const z = count > 2 ? objectOf(args[2]) : x;
-  // After all arguments were read, because a proxy among them may have run code, which may have disposed a tensor.
-  if (y === null || z === null || x.refs + y.refs + z.refs !== 3) return UNUSUAL;
+  let y: TensorObject | null = x;
+  let z: TensorObject | null = x;
+  if (count > 1) {
+    const second = args[1];
+    const third = count > 2 ? args[2] : second;
+    if (!(second instanceof OwnTensor && third instanceof OwnTensor)) return UNUSUAL;
+    // Now, because `instanceof` may have run a program's code, which may have disposed a tensor. From here on none runs.
+    if (x.refs === 0) return UNUSUAL;
+    y = plainObjectOf(readDescriptor(second));
+    z = plainObjectOf(readDescriptor(third));
+    if (y === null || z === null) return UNUSUAL;
+  }
   if (callState.isUsed || u32[WireHeader.TOP] !== Wire.FIRST_SLOT) return UNUSUAL;
   // Always three. The result follows the arguments that count.
   f64[FIRST_ARGUMENT] = TENSOR_BITS;
