@@ -8,7 +8,7 @@
  */
 
 import { execFileSync } from 'node:child_process';
-import { writeFileSync } from 'node:fs';
+import { rmSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { describeMachine } from './machine.js';
 import { summarise } from './measure.js';
@@ -19,13 +19,21 @@ const ROUNDS = 15;
 interface Row {
   readonly code: string;
   readonly cwd: string;
+  /** The program is a file, so Node has loaded its loader for files when the import begins. */
+  readonly isFile?: boolean;
 }
 const imports = (specifier: string, cwd = root): Row => ({ code: `await import('${specifier}')`, cwd });
 const libraries = `${root}.libraries`;
+const program = `${root}build/startup.mjs`;
+const empty = `${root}build/startup-empty.mjs`;
+writeFileSync(empty, '');
 const rows: Record<string, Row> = {
   'an empty module': imports('data:text/javascript,'),
+  'an empty file': imports(empty),
+  'an empty file, from a program that is a file': { ...imports(empty), isFile: true },
   'dlpack/abi': imports('dlpack/abi'),
   dlpack: imports('dlpack'),
+  'dlpack, from a program that is a file': { ...imports('dlpack'), isFile: true },
   'dlpack, and the first tensor': { code: `(await import('dlpack')).Tensor.empty([1], 'float32')`, cwd: root },
   'dlpack/python': imports('dlpack/python'),
   'dlpack/tvm-ffi': imports('dlpack/tvm-ffi'),
@@ -44,16 +52,19 @@ interface Samples {
 }
 const times = new Map(Object.keys(rows).map((name): [string, Samples] => [name, { processor: [], elapsed: [] }]));
 for (let round = 0; round < ROUNDS; round++) {
-  for (const [name, { code, cwd }] of Object.entries(rows)) {
+  for (const [name, { code, cwd, isFile }] of Object.entries(rows)) {
     const script = `const start = process.cpuUsage(); const begin = performance.now(); ${code};
       const elapsed = performance.now() - begin; const { user, system } = process.cpuUsage(start);
       console.log(JSON.stringify([(user + system) / 1000, elapsed]));`;
-    const output = execFileSync(process.execPath, ['--input-type=module', '--eval', script], { cwd, encoding: 'utf8' });
+    if (isFile) writeFileSync(program, script);
+    const args = isFile ? [program] : ['--input-type=module', '--eval', script];
+    const output = execFileSync(process.execPath, args, { cwd, encoding: 'utf8' });
     const [processor, elapsed] = JSON.parse(output) as [number, number];
     times.get(name)?.processor.push(processor);
     times.get(name)?.elapsed.push(elapsed);
   }
 }
+for (const file of [program, empty]) rmSync(file, { force: true });
 
 const reference = summarise((times.get('onnxruntime-node') as Samples).processor);
 const table = [...times].map(([name, samples]) => {
@@ -65,7 +76,7 @@ const report = `# Start-up
 
 Date ${new Date().toISOString().slice(0, 10)}; \`npm run bench -- startup\`; ${describeMachine()}; Node ${process.versions.node}.
 Milliseconds of processor time (all threads) and of elapsed time that an import takes, each in a fresh process, ${ROUNDS} rounds in turns. The ratio is
-that of the medians of processor time.
+that of the medians of processor time. The program is the argument of --eval, or a file where a row says so.
 
 | import | processor, median | least | elapsed, median | least | to onnxruntime-node |
 |---|---|---|---|---|---|

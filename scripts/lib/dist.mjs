@@ -2,7 +2,7 @@
 // Node nearly a millisecond, and src has more than a hundred files. There are no source maps: the files are not minified,
 // and maps took 115 kB of the package.
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { dirname, relative, resolve } from 'node:path';
+import { basename, dirname, relative, resolve } from 'node:path';
 import { at } from './steps.mjs';
 
 const targetsOf = (entry) =>
@@ -17,9 +17,30 @@ export function entriesOf({ exports, bin }) {
 }
 
 const isBrowserEntry = (entry) => entry.endsWith('.browser.js');
+/** An entry with native code for bundlers, which find the addons because it imports addon.cjs. Bun, too. */
+const isBundleEntry = (entry) => entry.endsWith('.bundle.js');
+const forNode = (entry) => entry.replace('.bundle.js', '.js');
 /** The entry for pages without a bundler, which imports no other file. */
 const oneFile = 'dist/browser.js';
 const sourceOf = (entry) => entry.replace(/^dist/, 'src').replace(/\.js$/, '.ts');
+
+/**
+ * The text of an entry with native code. An entry for Node requires addon.cjs at the first use, because importing a
+ * CommonJS file takes 2.5 ms. Nothing calls its `trace`: the tools that copy the files of a server (@vercel/nft,
+ * Turbopack) follow the `import` in it.
+ */
+function nativeEntry(entry) {
+  const addon = relative(dirname(entry), 'dist/native/addon.cjs').replaceAll('\\', '/');
+  const specifier = addon.startsWith('.') ? addon : `./${addon}`;
+  const load = isBundleEntry(entry)
+    ? `import addons from '${specifier}';
+shipped.load = () => addons;`
+    : `shipped.load = () => process.getBuiltinModule('node:module').createRequire(import.meta.url)('${specifier}');
+shipped.trace = () => import('${specifier}');`;
+  return `import { shipped } from './native/shipped.js';
+${load}
+export * from '${forNode(entry).replace(/^dist/, '.')}';`;
+}
 
 /**
  * The lowest layers get their own chunk. A bundler omits a chunk as a whole or keeps every statement with an effect in
@@ -40,9 +61,14 @@ const small = {
 const sources = {
   name: 'src',
   setup(build) {
+    build.onResolve({ filter: /^native-entry:/ }, ({ path }) => ({ path: path.slice(13), namespace: 'native-entry' }));
+    build.onLoad({ filter: /^/, namespace: 'native-entry' }, ({ path }) => ({
+      contents: nativeEntry(path),
+      resolveDir: at('src'),
+    }));
     build.onResolve({ filter: /^\.\.?\// }, ({ path, resolveDir }) =>
       path.endsWith('.cjs')
-        ? { path: '../native/addon.cjs', external: true } // relative to dist/chunks
+        ? { path, external: true } // relative to the entry
         : { path: resolve(resolveDir, path).replace(/\.js$/, '.ts'), sideEffects: true },
     );
     // Each pure entry imports the whole core, so that the core above the basics becomes one chunk instead of one for
@@ -126,10 +152,14 @@ export async function bundleDist() {
   const packageJson = JSON.parse(readFileSync(at('package.json'), 'utf8'));
   const named = entriesOf(packageJson);
   const entries = named.filter((entry) => !isBrowserEntry(entry) && entry !== oneFile);
+  const hasNative = (entry) => named.includes(forNode(entry).replace(/\.js$/, '.bundle.js'));
   const tsconfigRaw = readFileSync(at('tsconfig.json'), 'utf8'); // esbuild does not find it for paths that a plugin resolved
   const { outputFiles, metafile } = await build({
     absWorkingDir: at(''),
-    entryPoints: entries.map(sourceOf),
+    entryPoints: entries.map((entry) => ({
+      in: hasNative(entry) ? `native-entry:${entry}` : sourceOf(entry),
+      out: entry.replace(/^dist\/(.*)\.js$/, '$1'),
+    })),
     stdin: { contents: basics.map((name) => `export * from './${name}.js';`).join('\n'), resolveDir: at('src') },
     outbase: 'src',
     outdir: 'dist',
@@ -145,7 +175,7 @@ export async function bundleDist() {
     plugins: [sources],
   });
   // Chunks that only entries with native code load keep their side effects; package.json names them by their prefix.
-  const pureEntries = entries.filter((entry) => !packageJson.sideEffects.includes(`./${entry}`));
+  const pureEntries = entries.filter((entry) => !hasNative(entry) && !packageJson.sideEffects.includes(`./${entry}`));
   const pure = new Set(pureEntries.flatMap((entry) => [...loadedBy(entry, metafile.outputs)]));
   const renamed = Object.keys(metafile.outputs)
     .filter((path) => /chunks\/pure-\w+\.js$/.test(path) && !pure.has(path))
@@ -153,12 +183,13 @@ export async function bundleDist() {
   const rename = (text) =>
     renamed.reduce((result, name) => result.replaceAll(name, name.replace('pure', 'node')), text);
   rmSync(at('dist/chunks'), { recursive: true, force: true });
+  const emptyChunks = outputFiles.filter(({ text }) => text === '').map(({ path }) => basename(path));
   for (const { path, text } of outputFiles) {
-    if (/[\\/]stdin\.js(\.map)?$/.test(path)) continue;
+    if (basename(path) === 'stdin.js' || text === '') continue;
     const target = rename(path);
     mkdirSync(dirname(target), { recursive: true });
-    const code = path.endsWith('.js') ? withOwnNames(await withConstants(transform, text)) : text;
-    writeFileSync(target, rename(code));
+    const code = emptyChunks.reduce((rest, name) => rest.replace(new RegExp(`^import ".*/${name}";\n`, 'm'), ''), text);
+    writeFileSync(target, rename(withOwnNames(await withConstants(transform, code))));
   }
   for (const entry of named.filter(isBrowserEntry)) {
     const { exports } = metafile.outputs[entry.replace('.browser.js', '.js')];
@@ -181,7 +212,7 @@ export async function bundleDist() {
     })
   ).outputFiles;
   writeFileSync(at(oneFile), withOwnNames(page.text));
-  pruneDeclarations([...entries, oneFile]);
+  pruneDeclarations([...entries.filter((entry) => !isBundleEntry(entry)), oneFile]);
   const addon = readFileSync(at('src/native/addon.cts'), 'utf8');
   const { code } = await transform(addon, { loader: 'ts', format: 'cjs', tsconfigRaw });
   writeFileSync(at('dist/native/addon.cjs'), code);

@@ -5,13 +5,17 @@
  * @module
  */
 
+import { createRequire } from 'node:module';
 import { isDLPackError } from '../errors.js';
+import { shipped } from '../native/shipped.js';
 import { command as build } from './build.js';
 import { type Command, UsageError } from './command.js';
 import { command as doctor } from './doctor.js';
 import { packageVersion } from './package.js';
 import { command as rayWorker } from './ray-worker.js';
 import { command as types } from './types.js';
+
+shipped.load = () => createRequire(import.meta.url)('../native/addon.cjs');
 
 const commands: Record<string, Command> = { doctor, build, types, 'ray-worker': rayWorker };
 

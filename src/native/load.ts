@@ -3,11 +3,11 @@
 import { ArgumentTypeError, ArgumentValueError, LoadError } from '../errors.js';
 import type { NativeStatus } from '../native-status.js';
 import { variable } from '../variable.js';
-import shipped from './addon.cjs';
 import type { Addon, Binding } from './binding.js';
 import { watchKept } from './kept-blocks.js';
 import { node } from './node-modules.js';
 import { released } from './pins.js';
+import { shipped } from './shipped.js';
 import { findTarget } from './target.js';
 import { isMainThread } from './threads.js';
 import { wire } from './wire.js';
@@ -86,22 +86,24 @@ export function isSameFile(a: string, b: string): boolean {
 
 /** The addon that `npx dlpack build` made for a target without a prebuilt addon, or null. */
 function findBuilt(target: string): string | null {
-  if (target in shipped.addons || shipped.folder === null) return null;
-  const file = `${shipped.folder}/${target}/dlpack.node`;
+  const { addons, folder } = shipped.load();
+  if (target in addons || folder === null) return null;
+  const file = `${folder}/${target}/dlpack.node`;
   return node.fs.existsSync(file) ? file : null;
 }
 
 /** Loads the addon from `given`, or from the package if it is null. Returns false and sets `failure` on failure. */
 function load(given: string | null): boolean {
   const target = findTarget();
-  const path = given ?? findBuilt(target);
-  const file = path === null ? `prebuilds/${target}/dlpack.node` : resolve(path);
-  const open = path === null ? shipped.addons[target] : () => node.module.createRequire(file)(file);
-  if (open === undefined) {
-    failure = { target, reason: `the package has no addon for ${target}`, cause: undefined };
-    return false;
-  }
+  let file = `prebuilds/${target}/dlpack.node`;
   try {
+    const path = given ?? findBuilt(target);
+    if (path !== null) file = resolve(path);
+    const open = path === null ? shipped.load().addons[target] : () => node.module.createRequire(file)(file);
+    if (open === undefined) {
+      failure = { target, reason: `the package has no addon for ${target}`, cause: undefined };
+      return false;
+    }
     const addon = open() as Addon;
     // Another evaluation of this package may use the same file in this thread. Each has its own instance.
     const onRelease = (id: number): void => (id === WATCH_BLOCKS ? watchKept(made) : released(id));

@@ -1,8 +1,8 @@
 /** The command that starts a JavaScript worker. */
 
 import { LoadError } from '../errors.js';
-import shipped from '../native/addon.cjs';
 import { node } from '../native/node-modules.js';
+import { shipped } from '../native/shipped.js';
 import { workerFlags } from './flags.js';
 import { load } from './helpers.js';
 
@@ -20,7 +20,7 @@ function quote(text: string): string {
 
 /** The file of `npx dlpack`, whose command ray-worker is the worker. */
 function programPath(): string {
-  const { folder } = shipped;
+  const { folder } = shipped.load();
   if (folder !== null) return resolve(folder, '../dist/cli/main.js');
   throw new LoadError(
     "dlpack's worker for Ray",

@@ -38,9 +38,11 @@ test('dist has one file for each entry and at most sixteen chunks', () => {
   const chunks = files.filter((file) => file.startsWith('chunks/'));
   ok(chunks.length > 0 && chunks.length <= 16, chunks.join(' '));
   for (const file of files) ok(chunks.includes(file) || named.includes(`"./dist/${file}"`), file);
-  // Babel cannot convert it to CommonJS for Jest, and bundles in CommonJS do not have it.
-  for (const file of files.filter((name) => !name.startsWith('cli/'))) {
-    ok(!readFileSync(join(root, 'dist', file), 'utf8').includes('import.meta'), file);
+  // Babel cannot convert it to CommonJS for Jest, and bundles in CommonJS do not have it. The entries for Node use it, and
+  // Jest and bundlers load other entries instead.
+  const forNode = (file: string) => file.startsWith('cli/') || files.includes(file.replace('.js', '.bundle.js'));
+  for (const file of files) {
+    equal(readFileSync(join(root, 'dist', file), 'utf8').includes('import.meta'), forNode(file), file);
   }
   // V8 folds constants into optimised code and constructs classes without declared fields faster.
   for (const chunk of chunks) {
@@ -66,6 +68,22 @@ test('one literal require for each target, in a CommonJS file that bundlers foll
     [...text.matchAll(/require\("([^"]+)"\)/g)].map(([, path]) => path),
     targets.map((target) => `../../prebuilds/${target}/dlpack.node`),
   );
+});
+
+test('entries for bundlers import addon.cjs, and have the names of the entries for Node, which do not', async () => {
+  const targets = JSON.stringify(packageJson.exports).match(/dist\/[^"]*\.bundle\.js/g) ?? [];
+  equal(new Set(targets).size, 9);
+  for (const bundle of new Set(targets)) {
+    const entry = bundle.replace('.bundle.js', '.js');
+    const importsAddon = (file: string) => /^import .*addon\.cjs";$/m.test(readFileSync(join(root, file), 'utf8'));
+    equal([importsAddon(bundle), importsAddon(entry)], [true, false], entry);
+    const [forBundlers, forNode] = [await import(join(root, bundle)), await import(join(root, entry))];
+    equal(Object.keys(forBundlers), Object.keys(forNode), entry);
+    for (const name of Object.keys(forNode)) ok(forBundlers[name] === forNode[name], `${entry}: ${name}`);
+  }
+  for (const chunk of readdirSync(join(root, 'dist/chunks'))) {
+    ok(!readFileSync(join(root, 'dist/chunks', chunk), 'utf8').includes('addon.cjs'), chunk);
+  }
 });
 
 test('a browser bundle exports every name of the native part, and each throws a LoadError', async () => {
@@ -208,6 +226,8 @@ test('the core loads no addon and no node module until it needs memory', () => {
   const script = `
     const { Tensor, parseDType } = await import('dlpack');
     parseDType('float32');
+    const files = Object.keys(process.getBuiltinModule('node:module').createRequire(process.execPath).cache);
+    if (files.length > 0) throw new Error('CommonJS: ' + files);
     const loaded = () => process.report.getReport().sharedObjects.some((path) => path.endsWith('dlpack.node'));
     if (loaded()) throw new Error('loaded by import');
     Tensor.wrap(new Float32Array(2)).get(0);
