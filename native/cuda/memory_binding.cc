@@ -110,8 +110,8 @@ struct AsyncCopy {
   }
   napi_value ResultOf(napi_env env, napi_status) { return NewNumber(env, result); }
   void Free() {
-    if (source != nullptr) ReleaseStorage(source);
-    if (target != nullptr) ReleaseStorage(target);
+    ReleaseStorage(source);
+    ReleaseStorage(target);
     free(this);
   }
 };
@@ -123,54 +123,39 @@ static napi_value CopyAsyncBinding(CudaContext* self, CopyStep* step, napi_env e
   if (device == nullptr) return nullptr;
   const NamedMemory source(self->instance, step->from_handle, nullptr);
   const NamedMemory target(self->instance, step->to_handle, nullptr);
-  AsyncCopy* copy = static_cast<AsyncCopy*>(calloc(1, sizeof(AsyncCopy)));
+  CopyRequest request;
   step->status = kInvalidValue;
-  if (copy == nullptr) return nullptr;
-  if (!ReadStep(step, source, target, &copy->request)) {
-    copy->Free();
-    return nullptr;
-  }
-  copy->device = device;
+  void* block = ReadStep(step, source, target, &request) ? malloc(sizeof(AsyncCopy)) : nullptr;
+  if (block == nullptr) return nullptr;
   // On a thread of the pool the per-thread handle would mean that thread's stream.
-  copy->stream = StreamOf(step) == kPerThreadStream ? kLegacyStream : StreamOf(step);
-  copy->result = kNotReady;
-  RetainStorage(copy->source = source.storage);
-  RetainStorage(copy->target = target.storage);
+  const StreamHandle stream = StreamOf(step) == kPerThreadStream ? kLegacyStream : StreamOf(step);
+  AsyncCopy* copy = static_cast<AsyncCopy*>(block);
+  *copy = AsyncCopy{device, stream, request, source.storage, target.storage, {}, kNotReady};
+  RetainStorage(source.storage);
+  RetainStorage(target.storage);
   step->status = kSuccess;
   for (Storage* storage : {UsedBy(step->from_type, source), UsedBy(step->to_type, target)}) {
-    if (step->status == kSuccess && storage != nullptr) step->status = BeginUse(storage, {device, copy->stream});
+    if (step->status == kSuccess && storage != nullptr) step->status = BeginUse(storage, {device, stream});
   }
   return QueueJob(env, copy, step);
 }
 
+// The driver writes to the message.
 static void PointerAttributesBinding(CudaContext*, PointerRequest* message) {
-  Context context = nullptr;
-  MemoryType type = MemoryType{};
-  Address device_pointer = 0;
-  void* host_pointer = nullptr;
-  uint32_t is_managed = 0;
-  int32_t ordinal = -1;
-  Address start = 0;
-  size_t size = 0;
+  *message = PointerRequest{0, -1, 0, 0, message->address, 0, 0, 0, 0, 0};
   PointerAttribute attributes[] = {kPointerContext,   kPointerMemoryType,    kPointerDevice,     kPointerHost,
                                    kPointerIsManaged, kPointerDeviceOrdinal, kPointerRangeStart, kPointerRangeSize};
-  void* values[] = {&context, &type, &device_pointer, &host_pointer, &is_managed, &ordinal, &start, &size};
+  void* values[] = {&message->context,    &message->memory_type, &message->device_pointer, &message->host_pointer,
+                    &message->is_managed, &message->device,      &message->range_start,    &message->range_size};
   message->status = driver.PointerGetAttributes(8, attributes, values, message->address);
   Result result;
-  const Device* owner = message->status == kSuccess && type != 0 && ordinal > 0 ? GetDevice(ordinal, &result) : nullptr;
+  const bool is_known = message->status == kSuccess && message->memory_type != 0;
+  const Device* owner = is_known && message->device > 0 ? GetDevice(message->device, &result) : nullptr;
   if (owner != nullptr) {
     // The driver knows the device pointer only in the device's context.
     ContextScope owner_scope(owner);
     driver.PointerGetAttributes(1, &attributes[2], &values[2], message->address);
   }
-  message->context = reinterpret_cast<uint64_t>(context);
-  message->memory_type = static_cast<uint32_t>(type);
-  message->device_pointer = device_pointer;
-  message->host_pointer = reinterpret_cast<uint64_t>(host_pointer);
-  message->is_managed = is_managed;
-  message->device = ordinal;
-  message->range_start = start;
-  message->range_size = size;
 }
 
 // Foreign memory by its address, for the CUDA Array Interface.
