@@ -16,13 +16,15 @@ inline void Breathe() {
 #endif
 }
 
-// The result of a function, which is called until it is not zero. Two threads that call it at the same time get the
-// same result.
+// The result of a function that is called once, or by several threads that need the result at the same time.
 template <class Value, Value (*kCompute)()>
 Value ComputeOnce() {
-  static std::atomic<Value> known{};
-  Value value = known.load(std::memory_order_relaxed);
-  if (value == Value{}) known.store(value = kCompute(), std::memory_order_relaxed);
+  static std::atomic<Value> result{};
+  static std::atomic<bool> is_known{false};
+  if (is_known.load(std::memory_order_acquire)) return result.load(std::memory_order_relaxed);
+  const Value value = kCompute();
+  result.store(value, std::memory_order_relaxed);
+  is_known.store(true, std::memory_order_release);
   return value;
 }
 
