@@ -100,6 +100,11 @@ await ours('rows of 1 KiB', 'float32', [16384, 512], (t) => t.slice(null, [0, 25
 await ours('rows of 128 bytes', 'float32', [131072, 64], (t) => t.slice(null, [0, 32]));
 // Strides that WebGPU's alignment of 256 bytes does not divide: 32 or 64 neighbouring rows need a command each.
 for (const [row, stride] of [
+  [12, 24],
+  [20, 40],
+  [36, 72],
+  [68, 136],
+  [100, 200],
   [132, 264],
   [260, 264],
   [260, 520],

@@ -194,6 +194,35 @@ testWith(
   },
 );
 
+testWith(
+  missing,
+  'rows at odd strides and offsets, in more than one texture, with a last part that is not full',
+  async () => {
+    // The numbers of elements in a row and from one row to the next, and of rows.
+    for (const [row, step, rows] of [
+      [5, 10, 120_037],
+      [33, 66, 17_037],
+      [65, 131, 9_037],
+    ] as const) {
+      const host = Tensor.from(
+        Float32Array.from({ length: rows * step }, (_, i) => i),
+        { shape: [rows, step] },
+      );
+      const view = (t: typeof host) => t.slice([1, null], [3, 3 + row]);
+      const there = host.to(device);
+      const packed = await view(there).contiguous().toAsync('cpu');
+      const expected = view(host).contiguous();
+      equal(
+        packed.data.findIndex((value, i) => value !== expected.data[i]),
+        -1,
+        `${row * 4} bytes, ${step * 4} apart: the first element that differs`,
+      );
+      equal(packed.size, (rows - 1) * row);
+      for (const tensor of [host, there, packed, expected]) tensor.dispose();
+    }
+  },
+);
+
 testWith(missing, 'a binding smaller than the tensor: the copy is split', async () => {
   // A device with the smallest limits would need a large tensor, so this one claims a small limit.
   const small = new Proxy(device, {
