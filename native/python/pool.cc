@@ -4,6 +4,7 @@
 
 #include <atomic>
 
+#include "../forked.h"
 #include "../platform/platform.h"
 #include "runtime.h"
 
@@ -116,6 +117,8 @@ Task drain_task = {nullptr, Drain};
 }  // namespace
 
 void RequestDrain() {
+  // A forked process has no pool, and a thread that exists no longer may hold the mutex. The next Gil runs the actions.
+  if (is_forked) return;
   if (is_draining.exchange(true, std::memory_order_acq_rel)) return;
   if (!Submit(&drain_task)) is_draining.store(false, std::memory_order_release);
 }

@@ -93,6 +93,9 @@ testWith(
     for (const line of [
       'memory 3 [2097152.0, 2097152.0, 2097152.0]',
       'adopted 3 (8,) 1',
+      'releases 3 20 20',
+      'released here 0 20',
+      'released at last 0',
       `function 3 RuntimeError: ${refused}`,
       `function on a thread 3 ${refused}`,
       'in this process 5',

@@ -3,7 +3,7 @@
  * give an error.
  */
 
-import { Tensor } from 'dlpack';
+import { fromDLPack, Tensor } from 'dlpack';
 import { callAsync, python } from 'dlpack/python';
 
 const py = python();
@@ -37,6 +37,12 @@ def on_thread(function):
 
 def take(holder): return lambda: holder.pop().shape
 
+def drop_all(tensors, memory):
+  def drop():
+    tensors.clear()
+    return sum(weak() is None for weak in memory)
+  return drop
+
 def fork_silently():
   pid = os.fork()
   if pid == 0: os.close(2)
@@ -56,6 +62,35 @@ const holder = py.eval('[]');
 holder.append(adopted);
 adopted.dispose();
 console.log('adopted', status(take(holder)), holder.__len__());
+
+// The forked process drops tensors over NumPy memory, while references of the parent wait for a thread of the pool.
+const np = py.import('numpy');
+const tensors = py.eval('[]');
+const memory = py.eval('[]');
+const { ref } = py.import('weakref');
+for (let i = 0; i < 20; i++) {
+  const array = np.zeros(8);
+  memory.append(ref(array));
+  const tensor = fromDLPack(array);
+  tensors.append(tensor);
+  tensor.dispose();
+  array[Symbol.dispose]();
+}
+const waiting = py.eval('[type("Counted", (set,), {})() for _ in range(100)]');
+const counted = [...waiting];
+const live = py.eval('lambda all: sum(weak() is not None for weak in all)');
+const weak = py.eval('lambda all: [__import__("weakref").ref(x) for x in all]')(waiting);
+waiting.clear();
+const asleep = callAsync(py.import('time').sleep, 0.2);
+for (const object of counted) (object as Disposable)[Symbol.dispose]();
+await null; // the references wait for the pool, which this thread does not wait for
+console.log('releases', status(main.drop_all(tensors, memory)), live(memory));
+await asleep;
+for (let i = 0; i < 10_000 && (live(weak) as unknown as number) > 0; i++)
+  await callAsync(py.import('time').sleep, 0.002);
+console.log('released here', live(weak), live(memory));
+tensors.clear();
+console.log('released at last', live(memory));
 console.log(
   'function',
   status(() => 1),
