@@ -52,7 +52,7 @@ async function attempt(request: number): Promise<Report> {
 async function settle(blocks: number): Promise<number> {
   trim();
   const start = Date.now();
-  while (control.live() > blocks && Date.now() - start < 10_000) await collect();
+  while (control.live() > blocks && Date.now() - start < 60_000) await collect();
   return control.live();
 }
 
