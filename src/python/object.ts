@@ -9,7 +9,6 @@ import type { Descriptor } from '../storage/descriptor.js';
 import type { ImportRequest } from '../storage/foreign.js';
 import type { Tensor } from '../tensor.js';
 import { consume, perform, performTensor } from './operations.js';
-import { keywordsOf } from './proxy.js';
 import { findReference, type Reference } from './reference.js';
 import { Operation } from './wire-layout.js';
 
@@ -46,8 +45,7 @@ export function takeObject(source: object, request: ImportRequest | null): Descr
 
 /** `fromDLPack(callable(...args))` in one step, without the object in between. */
 export function callTensor(callable: PyObject, args: PyArgument[]): Tensor {
-  const keywords = keywordsOf(args);
-  return performTensor(referenceOf(callable), keywords === null ? args : args.slice(0, -1), keywords);
+  return performTensor(referenceOf(callable), args);
 }
 
 /** Python's `object[key]`. */

@@ -5,7 +5,7 @@
  * @module
  */
 
-import { ArgumentTypeError, BufferError } from '../errors.js';
+import { BufferError } from '../errors.js';
 import { placeOf } from '../native/export.js';
 import type { NativeStorage } from '../native/native-storage.js';
 import { errorOfTensor } from '../native/status.js';
@@ -29,9 +29,10 @@ import {
 } from './arguments.js';
 import { binding } from './binding.js';
 import { writeCell } from './cells.js';
+import { writeConsume } from './consume-request.js';
 import { JAVASCRIPT_ERROR, PythonError } from './error.js';
 import { causeOf } from './functions.js';
-import type { Keywords } from './keywords.js';
+import { Keywords } from './keywords.js';
 import { enterPlainCall } from './plain-call.js';
 import { defineProxies, END } from './proxy.js';
 import { makeStorage } from './python-storage.js';
@@ -72,9 +73,9 @@ export function perform(
   return send(operation, subject, name, args, null, takeResult);
 }
 
-function call(subject: Reference, args: readonly unknown[], keywords: Keywords | null): unknown {
-  const slot = keywords === null ? enterPlainCall(Operation.call, subject, args) : 0;
-  if (slot === 0) return send(Operation.call, subject, null, args, keywords, takeResult);
+function call(subject: Reference, args: readonly unknown[]): unknown {
+  const slot = enterPlainCall(Operation.call, subject, args);
+  if (slot === 0) return callAny(Operation.call, subject, args, takeResult);
   const spilled = sendPlain(slot);
   if (u32[slot * 2 + Outcome.FAILED] === 1) throw leaveWithError(slot, spilled);
   leave(slot);
@@ -82,19 +83,36 @@ function call(subject: Reference, args: readonly unknown[], keywords: Keywords |
 }
 
 /** A call whose result is a tensor. */
-export function performTensor(subject: Reference, args: readonly unknown[], keywords: Keywords | null): Tensor {
-  const slot = keywords === null ? enterPlainCall(Operation.callTensor, subject, args) : 0;
-  return slot === 0
-    ? new OwnTensor(send(Operation.callTensor, subject, null, args, keywords, takeTensor))
-    : performPlain(slot);
-}
-
-/** Makes the Tensor, too. V8 inlines up to a limit, and would not inline the constructor of Tensor in the caller. */
-function performPlain(slot: number): Tensor {
+export function performTensor(subject: Reference, args: readonly unknown[]): Tensor {
+  const slot = enterPlainCall(Operation.callTensor, subject, args);
+  if (slot === 0) return performAnyTensor(subject, args);
   const raised = sendPlain(slot);
   if (u32[slot * 2 + Outcome.FAILED] === 1) throw leaveWithError(slot, raised);
   leave(slot);
-  return new OwnTensor(takeDescriptor(u32[slot * 2 + PerformRequest.TENSOR_SLOT] as number));
+  return takeOwned(u32[slot * 2 + PerformRequest.TENSOR_SLOT] as number);
+}
+
+function performAnyTensor(subject: Reference, args: readonly unknown[]): Tensor {
+  return new OwnTensor(callAny(Operation.callTensor, subject, args, takeTensor));
+}
+
+/** Apart, because V8 inlines up to a limit, and would not inline all constructors in the caller. */
+function takeOwned(slot: number): Tensor {
+  const descriptor = takeDescriptor(slot);
+  return new OwnTensor(descriptor);
+}
+
+/** A call with any arguments. Keyword arguments are the last argument, and a plain call has none. */
+function callAny<T>(
+  operation: number,
+  subject: Reference,
+  args: readonly unknown[],
+  take: (slot: number, spilled: unknown) => T,
+): T {
+  const last = args.length > 0 ? args[args.length - 1] : undefined;
+  // No `instanceof` for a function, because it would call Python for the prototype of a Python object.
+  const keywords = typeof last === 'object' && last instanceof Keywords ? last : null;
+  return send(operation, subject, null, keywords === null ? args : args.slice(0, -1), keywords, take);
 }
 
 function sendPlain(slot: number): unknown {
@@ -158,27 +176,6 @@ export function consume(reference: Reference, request: ImportRequest | null): De
   return takeDescriptor(slot + ConsumeRequest.WORDS);
 }
 
-/** Takes a slot for the request and its TensorResult, and writes the request. */
-function writeConsume(handle: number, request: ImportRequest | null): number {
-  const stream = request === null || request.stream === null ? 0 : streamNumber(request.stream);
-  const slot = enter(ConsumeRequest.WORDS + TensorResult.WORDS);
-  const half = slot * 2;
-  u32[half + ConsumeRequest.OBJECT] = handle;
-  u32[half + ConsumeRequest.TENSOR_SLOT] = slot + ConsumeRequest.WORDS;
-  f64[slot + ConsumeRequest.STREAM] = stream;
-  if (request === null) {
-    i32[half + ConsumeRequest.COPY] = -1;
-    i32[half + ConsumeRequest.DEVICE_TYPE] = 0;
-  } else writeRequested(half, request);
-  return slot;
-}
-
-function writeRequested(half: number, { copy, device }: ImportRequest): void {
-  i32[half + ConsumeRequest.COPY] = copy === null ? -1 : copy ? 1 : 0;
-  i32[half + ConsumeRequest.DEVICE_TYPE] = device === null ? 0 : device.type;
-  i32[half + ConsumeRequest.DEVICE_ID] = device === null ? 0 : device.id;
-}
-
 /** Only the call is inside `try`, because V8 makes objects of derived classes slowly there. */
 function sendConsume(slot: number): unknown {
   u32[WireHeader.SLOT] = slot;
@@ -196,12 +193,6 @@ function leaveWithError(slot: number, raised: unknown): unknown {
   } finally {
     leave(slot);
   }
-}
-
-/** Checks the stream, because a program may pass anything. */
-function streamNumber(stream: unknown): number {
-  if (typeof stream === 'bigint' || typeof stream === 'number') return Number(stream);
-  throw new ArgumentTypeError('stream', 'a bigint or null', stream);
 }
 
 function writeRequest(slot: number, operation: number, count: number, keywords: number, spilled: number): void {

@@ -15,7 +15,6 @@ import type { Descriptor } from '../storage/descriptor.js';
 import type { ImportRequest } from '../storage/foreign.js';
 import { Tensor } from '../tensor.js';
 import { PythonError } from './error.js';
-import { Keywords } from './keywords.js';
 import { findReference, REFERENCE, Reference, release, type Traps } from './reference.js';
 import { TVM_FFI_VALUE, tvmFfiValue } from './tvm-ffi-value.js';
 import { Operation } from './wire-layout.js';
@@ -23,7 +22,7 @@ import { Operation } from './wire-layout.js';
 /** The operations that the traps call. */
 export interface Operations {
   perform(operation: number, subject: Reference | null, name?: string | null, args?: readonly unknown[]): unknown;
-  call(subject: Reference, args: readonly unknown[], keywords: Keywords | null): unknown;
+  call(subject: Reference, args: readonly unknown[]): unknown;
   consume(reference: Reference, request: ImportRequest | null): Descriptor;
   /** The handle of a converter's result for a value; 0 when the function has to be called. */
   convert(converter: Reference, value: unknown): number;
@@ -31,12 +30,6 @@ export interface Operations {
 
 /** The result of {@link Operation.next} after the last element. */
 export const END = Symbol('end');
-
-/** Avoids `instanceof` for Python objects, which would call Python for their prototype. */
-export function keywordsOf(args: readonly unknown[]): Keywords | null {
-  const last = args.length > 0 ? args[args.length - 1] : undefined;
-  return typeof last === 'object' && last instanceof Keywords ? last : null;
-}
 
 /** True for names that begin with a digit, which no Python attribute does. */
 function isIndex(name: string): boolean {
@@ -182,11 +175,10 @@ export function defineProxies(operations: Operations): (handle: number, isConver
         const made = convert(this, args[0]);
         if (made !== 0) return wrap(made);
       }
-      const keywords = keywordsOf(args);
       try {
-        return call(this, keywords === null ? args : args.slice(0, -1), keywords);
+        return call(this, args);
       } catch (error) {
-        throw keywords === null ? hintKeywords(error, args) : error;
+        throw hintKeywords(error, args);
       }
     },
   };
