@@ -287,12 +287,12 @@ export class Tensor<D extends DType = DType> extends TensorView<D> {
   /** Another shape, over the same memory where strides allow it, otherwise as a copy. */
   override reshape(shape: readonly number[], options?: { copy?: false }): this {
     if (options !== undefined) checkOptions(options, { copy: true }, '{ copy: false }');
-    const descriptor = descriptorOf(this);
-    const { layout } = descriptor;
+    const { layout } = descriptorOf(this);
     const reshaped = reshapeLayout(layout, shape);
     if (reshaped !== null) return derive(this, reshaped) as this;
     if (options?.copy === false) throw needsCopy(layout, shape);
-    return shaped(convertedCopy(descriptor), shape) as this;
+    // Not the descriptor from before, because getters of the shape may have disposed this tensor.
+    return shaped(convertedCopy(descriptorOf(this)), shape) as this;
   }
 
   /** Releases this owner's reference. The last release frees the memory and detaches `.data`. */

@@ -51,13 +51,29 @@ export function currentExtras(): Extras | null {
   return extras;
 }
 
-/** Releases the objects that were made for the request, and returns to the outer request. */
-export function endRequest(outer: Extras | null): void {
+/**
+ * Releases the objects that were made for the request, and returns to the outer request. Returns the first error of a
+ * release, which runs the deleters of producers, after all objects were released; null without an error.
+ */
+export function endRequest(outer: Extras | null): { readonly error: unknown } | null {
   const ended = extras;
   extras = outer;
-  if (ended === null) return;
-  if (ended.temporaries !== null) for (const temporary of ended.temporaries) temporary.release();
+  if (ended === null) return null;
+  const failure = ended.temporaries === null ? null : releaseAll(ended.temporaries);
   ended.references?.forEach(unpinReference);
+  return failure;
+}
+
+function releaseAll(temporaries: readonly { release(): void }[]): { readonly error: unknown } | null {
+  let failure: { error: unknown } | null = null;
+  for (const temporary of temporaries) {
+    try {
+      temporary.release();
+    } catch (error) {
+      failure ??= { error };
+    }
+  }
+  return failure;
 }
 
 function more(): Extras {

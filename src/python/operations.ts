@@ -195,14 +195,6 @@ function leaveWithError(slot: number, raised: unknown): unknown {
   }
 }
 
-function writeRequest(slot: number, operation: number, count: number, keywords: number, spilled: number): void {
-  const half = slot * 2;
-  u32[half + PerformRequest.OPERATION] = operation;
-  u32[half + PerformRequest.COUNT] = count;
-  u32[half + PerformRequest.KEYWORDS] = keywords;
-  u32[half + PerformRequest.SPILLED] = spilled;
-}
-
 /**
  * Starts a call on another thread, without waiting for the GIL. The references in its arguments are pinned, and the
  * caller unpins them when the call has settled.
@@ -244,6 +236,7 @@ function send<T>(
   const preparing = u32[WireHeader.PREPARING] as number;
   u32[WireHeader.PREPARING] = 1;
   let spilled: unknown;
+  let failure: ReturnType<typeof endRequest>;
   try {
     let word = slot + PerformRequest.CELLS;
     if (subject !== null) {
@@ -261,20 +254,26 @@ function send<T>(
       writeArgument(word + Cell.WORDS, value, 0);
     }
     const spill = currentExtras()?.spill ?? none;
-    writeRequest(slot, operation, count, pairs.length, spill.length);
-    u32[slot * 2 + PerformRequest.TENSOR_SLOT] = slot + words;
-    u32[slot * 2 + PerformRequest.PROMISE] = promise;
+    const half = slot * 2;
+    u32[half + PerformRequest.OPERATION] = operation;
+    u32[half + PerformRequest.COUNT] = count;
+    u32[half + PerformRequest.KEYWORDS] = pairs.length;
+    u32[half + PerformRequest.SPILLED] = spill.length;
+    u32[half + PerformRequest.TENSOR_SLOT] = slot + words;
+    u32[half + PerformRequest.PROMISE] = promise;
     u32[WireHeader.SLOT] = slot;
     u32[WireHeader.PREPARING] = preparing;
     spilled = spill.length === 0 ? binding().perform() : binding().perform(...(spill as Extras['spill']));
     if (promise !== 0) return take(slot, spilled); // before the references of the request are unpinned
   } finally {
     u32[WireHeader.PREPARING] = preparing;
-    endRequest(outer);
+    failure = endRequest(outer);
     leave(slot);
   }
   // Outside of `try`, where V8 inlines constructors. Nothing has used the slot since.
-  return take(slot, spilled);
+  const result = take(slot, spilled);
+  if (failure !== null) throw failure.error; // after the result was taken, so that it is released
+  return result;
 }
 
 /** Names of attributes and keywords, interned in Python. They are never released, so their number is limited. */

@@ -74,6 +74,19 @@ test('slices equal a reference over random shapes, bounds and steps', () => {
   }
 });
 
+test('a shape whose getter disposes the tensor', () => {
+  const x = arange(2, 3);
+  const y = x.transpose();
+  x.dispose();
+  const shape = Object.defineProperty([0], 0, {
+    get() {
+      y.dispose();
+      return 6;
+    },
+  });
+  throws('DisposedError', 'live tensor', () => y.reshape(shape));
+});
+
 test('reshape shares memory whenever strides can express it', () => {
   const x = arange(4, 6);
   equal(x.reshape([2, 2, 6]).strides, [12, 6, 1]);

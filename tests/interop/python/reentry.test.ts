@@ -1,11 +1,11 @@
 /** A JavaScript function that Python calls in the middle of a request may do anything; the request ends as if it had not run. */
 
-import { fromDLPack, Tensor } from 'dlpack';
+import { DLPACK, DLPACK_DEVICE, fromDLPack, isDLPackError, Tensor } from 'dlpack';
 import { stats } from 'dlpack/native';
 import { kwargs, type PyObject, PythonError } from 'dlpack/python';
 import { equal, ok } from '../../assert.js';
 import { testWith } from '../../harness.js';
-import { probe, py, value } from './available.js';
+import { probe, py, settleUntil, value } from './available.js';
 
 const numpy = probe('numpy');
 
@@ -300,4 +300,54 @@ class Ending:
     ]);
     result.dispose();
   }
+});
+
+testWith(numpy.missing, 'an argument whose deleter throws: the call succeeds, and nothing stays behind', async () => {
+  py.exec(`
+class Counted:
+    live = 0
+    def __init__(self, *arguments):
+        Counted.live += 1
+        if arguments[0].shape[0] == 3: raise ValueError(arguments[0].shape)
+    def __del__(self): Counted.live -= 1
+`);
+  const producer = (length: number) => ({
+    [DLPACK]: () => ({
+      version: [1, 3],
+      flags: 0,
+      data: new ArrayBuffer(4 * length),
+      byteOffset: 0,
+      shape: [length],
+      strides: null,
+      dtype: { code: 2, bits: 32, lanes: 1 },
+      device: { type: 1, id: 0 },
+      deleter() {
+        py.eval('[1, 2]'); // a request of its own
+        throw new Error(`deleter ${length}`);
+      },
+    }),
+    [DLPACK_DEVICE]: () => ({ type: 1, id: 0 }),
+  });
+  const counted = py.eval('Counted');
+  const known = () => 1;
+  const held = py.callable(known); // Python has an object for it, so each request releases the pin that it made
+  const many = Array.from({ length: 1000 }, (_, i) => i); // without a slot for so many the wire would be full soon
+  const { pins } = stats();
+  for (let i = 0; i < 80; i++) {
+    try {
+      counted(producer(2), producer(4), known, ...many);
+      ok(false, 'no error');
+    } catch (error) {
+      ok(isDLPackError(error, 'ForeignError') && error.message.endsWith('Error: deleter 2'), String(error));
+    }
+    try {
+      counted(producer(3), known);
+      ok(false, 'no error');
+    } catch (error) {
+      ok(error instanceof PythonError && error.type === 'ValueError', String(error));
+    }
+  }
+  equal(stats().pins, pins);
+  equal(value(held()), 1);
+  ok(await settleUntil(() => counted.live === 0), `${counted.live} objects`);
 });
