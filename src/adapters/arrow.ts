@@ -8,7 +8,7 @@ import { arrayDTypes, checkDType, type DType, type TypedArray } from '../dtype.j
 import { BufferError, LayoutError } from '../errors.js';
 import { copyOf } from '../from-dlpack.js';
 import type { Tensor } from '../tensor.js';
-import { type AdaptOptions, checkAdapt, type LendOptions, lend, share } from './share.js';
+import { type AdaptOptions, adaptNames, checkAdapt, type LendOptions, lend, share } from './share.js';
 
 interface ArrowType {
   readonly typeId: number;
@@ -82,7 +82,8 @@ function bits(bytes: unknown, { offset, length }: ArrowData, options?: AdaptOpti
 }
 
 function onlyChunk(vector: ArrowVector, options?: ArrowOptions): ArrowData {
-  checkAdapt(vector, 'nullCount', 'an Arrow Vector', options, { adopt: true, backend: true, nulls: true });
+  // An object of Arrow's class Data has no data of its own, and those of other libraries have no count of nulls.
+  checkAdapt(vector, vector?.data && vector.nullCount, 'an Arrow Vector', options, { ...adaptNames, nulls: true });
   const { data } = vector;
   if (data.length === 1) return data[0] as ArrowData;
   throw new BufferError('Expected one chunk; use Tensor.from(vector.toArray())');
@@ -126,10 +127,12 @@ export function toArrow<V>(source: object, arrow: ArrowModule<V>, options?: Lend
       if (ndim < 1 || ndim > 2) throw new LayoutError('Expected one or two axes for Arrow', shape);
       classNames[dtype] ??= (dtype[0] as string).toUpperCase() + dtype.slice(1);
       const type = new ((arrow as unknown as Classes)[classNames[dtype]] as Classes[string])();
-      const vector = (properties: object) => new arrow.Vector([arrow.makeData(properties as never)] as never);
-      if (columns === undefined) return vector({ type, data });
-      const list = new arrow.FixedSizeList(columns, new arrow.Field('item', type as never) as never);
-      return vector({ type: list, child: arrow.makeData({ type, data } as never), length });
+      let chunk = arrow.makeData({ type, data } as never);
+      if (columns !== undefined) {
+        const list = new arrow.FixedSizeList(columns, new arrow.Field('item', type as never) as never);
+        chunk = arrow.makeData({ type: list, child: chunk, length } as never);
+      }
+      return new arrow.Vector([chunk] as never);
     },
   );
 }

@@ -22,7 +22,7 @@ export function isImageData(value: object): value is ImageDataLike {
 
 /** A tensor over the pixels of an image: `uint8`, or `float16` where the image has such pixels. */
 export function fromImageData(image: ImageDataLike, options?: AdaptOptions): Tensor {
-  checkAdapt(image, 'height', 'an ImageData', options);
+  checkAdapt(image, image?.height, 'an ImageData', options);
   return share(image.data, { shape: [image.height, image.width, 4] }, options);
 }
 

@@ -36,7 +36,7 @@ export function isLiteRT(value: object): value is LiteRTTensor {
 
 /** A copy of a tensor in host memory. A tensor on WebGPU is shared and taken over: the last owner deletes it. */
 export function fromLiteRT(value: LiteRTTensor, options?: AdaptOptions): Tensor {
-  checkAdapt(value, 'toTypedArray', 'a LiteRT.js Tensor', options);
+  checkAdapt(value, value?.toTypedArray, 'a LiteRT.js Tensor', options);
   const { dtype, layout } = value.type;
   const shape = Array.from(layout.dimensions);
   checkDType(dtype, names, 'DLPack');

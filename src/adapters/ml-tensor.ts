@@ -41,8 +41,15 @@ export async function fromMLTensor<T extends MLTensorLike>(
   context: MLContextLike<T>,
   options?: AdaptOptions,
 ): Promise<Tensor> {
-  checkAdapt(value, 'dataType', 'an MLTensor', options);
-  checkAdapt(context, 'readTensor', 'WebNN', undefined, {}, 'use fromMLTensor(value, context), with an MLContext');
+  checkAdapt(value, value?.dataType, 'an MLTensor', options);
+  checkAdapt(
+    context,
+    context?.readTensor,
+    'WebNN',
+    undefined,
+    {},
+    'use fromMLTensor(value, context), with an MLContext',
+  );
   const { dataType, shape } = value;
   checkDType(dataType, names, 'DLPack');
   const dtype = dataType as DType;

@@ -14,7 +14,6 @@ import {
   lendStorage,
   memoryOf,
   share,
-  strideKey,
 } from './share.js';
 
 /** The part of an `ndarray` that the adapter uses. */
@@ -38,7 +37,7 @@ export function isNdarray(value: object): value is NdArray {
 
 /** A tensor over the memory of an ndarray, with its strides. */
 export function fromNdarray(value: NdArray, options?: AdaptOptions): Tensor {
-  checkAdapt(value, strideKey(value), 'an ndarray', options);
+  checkAdapt(value, Array.isArray(value?.stride) ? value.data : null, 'an ndarray', options);
   const { data, shape, stride, offset = 0 } = value; // a chunk of zarrita has no offset
   const array = memoryOf(data);
   return share(array, { shape, strides: stride, byteOffset: offset * array.BYTES_PER_ELEMENT }, options);

@@ -40,7 +40,7 @@ export function isOnnxRuntime(value: object): value is OnnxTensor {
  * because ONNX Runtime reuses the buffers of disposed tensors. A copy leaves the `ort.Tensor` to the caller.
  */
 export function fromOnnxRuntime(value: OnnxTensor, options?: AdaptOptions): Tensor {
-  checkAdapt(value, 'dims', 'an ort.Tensor', options);
+  checkAdapt(value, value?.dims, 'an ort.Tensor', options);
   const { type, dims, location } = value;
   checkDType(type, names, 'DLPack');
   if (location === 'gpu-buffer') {

@@ -37,36 +37,24 @@ export interface LendOptions {
   gpuDevice?: object;
 }
 
-/** The options that a `fromX` has and a `toX` does not have. */
-const adaptNames: OptionNames<Omit<AdaptOptions, keyof LendOptions>> = { adopt: true, backend: true };
+const lendNames: OptionNames<LendOptions> = { copy: true, gpuDevice: true };
+export const adaptNames: OptionNames<AdaptOptions> = { copy: true, gpuDevice: true, adopt: true, backend: true };
 
 /**
- * Throws for an unknown option, and unless `value` has the property `key`, as the objects of the library do. `more`: the
- * options besides those of every `toX`. `advice`: how to pass the library, where `value` is the library itself.
+ * Throws for an unknown option, and for a `value` without `property`, which the objects of the library have. `names`:
+ * the options. `advice`: how to pass the library, where `value` is the library itself.
  */
 export function checkAdapt(
   value: unknown,
-  key: string,
+  property: unknown,
   expected: string,
   options?: AdaptOptions,
-  more: object = adaptNames,
+  names: OptionNames<object> = adaptNames,
   advice?: string,
 ): void {
-  if (options !== undefined) {
-    const lendNames: OptionNames<LendOptions> = { copy: true, gpuDevice: true };
-    checkOptions<object>(options, { ...lendNames, ...more }, '{ copy: true }');
-  }
-  if ((value as Record<string, unknown> | null | undefined)?.[key] === undefined) {
-    throw new ArgumentTypeError(advice ? 'library' : 'value', expected, value, advice);
-  }
+  if (options !== undefined) checkOptions<object>(options, names, '{ copy: true }');
+  if (property == null) throw new ArgumentTypeError(advice ? 'library' : 'value', expected, value, advice);
 }
-
-/**
- * The key of {@link checkAdapt} for objects with an array of strides, because other libraries have a function of this
- * name. No object has a property of the other name.
- */
-export const strideKey = (value: { readonly stride?: unknown } | null | undefined): string =>
-  Array.isArray(value?.stride) ? 'stride' : 'no stride';
 
 /** A Float16Array exists. Otherwise its bits are in a Uint16Array, which some libraries would take for integers. */
 export const hasFloat16 = () => 'Float16Array' in globalThis;
@@ -87,9 +75,10 @@ export function share(
   checkCopied(options, copied);
   const tensor = Tensor.wrap(array as TypedArray, layout as { dtype: DType });
   if (options?.adopt) {
-    const { shape, dtype, isContiguous, readonly } = tensor;
-    tensor.dispose();
-    if (isContiguous && !readonly && !layout.byteOffset) return Tensor.adopt(array as TypedArray, { shape, dtype });
+    const { shape, dtype } = tensor; // which needs no dispose(), because the memory is the array's
+    if (tensor.isContiguous && !tensor.readonly && !layout.byteOffset) {
+      return Tensor.adopt(array as TypedArray, { shape, dtype });
+    }
     throw new BufferError('Expected a writable row-major array to adopt; use { copy: true }');
   }
   return options?.copy && !copied ? copyOf(tensor) : tensor;
@@ -122,10 +111,8 @@ type Use<R> = (array: TypedArray, tensor: Tensor, offset: number) => R;
 
 /** Keeps the memory for as long as `array` exists, after the library has made its object of the array. */
 function keepFor<R>(made: R, array: object, descriptor: Descriptor): R {
-  if (!lent.has(array)) {
-    descriptor.storage.refs++; // the garbage collector releases the reference
-    lent.set(array, descriptor);
-  }
+  descriptor.storage.refs++; // never released: the garbage collector releases the storage
+  lent.set(array, descriptor);
   return made;
 }
 
@@ -147,14 +134,13 @@ export function lend<R>(
   onGpu?: ((tensor: Tensor) => R) | null,
   strided?: (tensor: Tensor, use: Use<R>) => R,
 ): R {
-  checkAdapt(module, key, library, options, {}, advice);
+  checkAdapt(module, (module as Record<string, unknown> | undefined)?.[key], library, options, lendNames, advice);
   let tensor = fromDLPack(source);
   try {
     checkDType(tensor.dtype, names, library);
     if (onGpu && descriptorOf(tensor).device.kind === 'webgpu') return onGpu(tensor);
-    const { isContiguous, readonly } = tensor;
-    if (options?.copy || readonly || !(isContiguous || strided)) {
-      checkCopied(options, `it is ${readonly ? 'read-only' : 'not row-major'}; allow a copy`);
+    if (options?.copy || tensor.readonly || !(strided || tensor.isContiguous)) {
+      checkCopied(options, `it is ${tensor.readonly ? 'read-only' : 'not row-major'}; allow a copy`);
       tensor = copyOf(tensor);
     }
     if (strided && !tensor.isContiguous) return strided(tensor, use);

@@ -7,7 +7,7 @@
 import type { DType } from '../dtype.js';
 import { LayoutError } from '../errors.js';
 import type { Tensor } from '../tensor.js';
-import { type AdaptOptions, checkAdapt, type LendOptions, lend, share } from './share.js';
+import { type AdaptOptions, adaptNames, checkAdapt, type LendOptions, lend, share } from './share.js';
 
 /** What `raw().toBuffer({ resolveWithObject: true })` resolves to. */
 export interface SharpImage {
@@ -27,9 +27,8 @@ export function isSharp(value: object): value is SharpImage {
 
 /** A tensor over the pixels of a raw image. */
 export function fromSharp(image: SharpImage, options?: SharpOptions): Tensor {
-  checkAdapt(image, 'info', 'a raw image of sharp, { data, info }', options, {
-    adopt: true,
-    backend: true,
+  checkAdapt(image, image?.info, 'a raw image of sharp, { data, info }', options, {
+    ...adaptNames,
     dtype: true,
   });
   const { width, height, channels } = image.info;

@@ -46,7 +46,7 @@ export function isStdlib(value: object): value is StdlibArray {
 /** A tensor over the memory of a stdlib ndarray, with its strides. */
 export function fromStdlib(value: StdlibArray, options?: AdaptOptions): Tensor {
   // An ndarray of scijs has an order but no strides, and a tf.Tensor has strides but no order.
-  checkAdapt(value, value?.strides ? 'order' : 'no strides', 'a stdlib ndarray', options);
+  checkAdapt(value, value?.strides && value.order, 'a stdlib ndarray', options);
   const { data, shape, strides, offset, flags } = value;
   const given = String(value.dtype);
   const name = (given === 'uint8c' ? 'uint8' : given) as DType;

@@ -61,7 +61,7 @@ export function isTensorFlow(value: object): value is TensorFlowTensor {
  * the `tf.Tensor` was disposed.
  */
 export function fromTensorFlow(value: TensorFlowTensor, options?: AdaptOptions): Tensor {
-  checkAdapt(value, 'dataId', 'a tf.Tensor', options);
+  checkAdapt(value, value?.dataId, 'a tf.Tensor', options);
   const { dataId, dtype, shape } = value;
   checkDType(dtype, names, 'DLPack');
   const backend = options?.backend as GpuBackend | undefined;

@@ -20,7 +20,7 @@ export function isTransformers(value: object): value is TransformersTensor {
 
 /** A tensor over the memory of a transformers.js tensor. */
 export function fromTransformers(value: TransformersTensor, options?: AdaptOptions): Tensor {
-  checkAdapt(value, 'ort_tensor', 'a transformers.js Tensor', options);
+  checkAdapt(value, value?.ort_tensor, 'a transformers.js Tensor', options);
   return fromOnnxRuntime(value.ort_tensor, options);
 }
 

@@ -31,7 +31,7 @@ export function isTvmjs(value: object): value is TvmjsTensor {
 
 /** A copy of the elements of a tvmjs tensor in WebAssembly memory. */
 export function fromTvmjs(value: TvmjsTensor, options?: AdaptOptions): Tensor {
-  checkAdapt(value, 'toRawBytes', 'a tvmjs Tensor', options);
+  checkAdapt(value, value?.toRawBytes, 'a tvmjs Tensor', options);
   checkDType(value.dtype, arrayDTypes, 'DLPack');
   checkCopied(options, 'tvmjs copies');
   return share(value.toRawBytes(), { shape: value.shape, dtype: value.dtype as DType }, undefined);

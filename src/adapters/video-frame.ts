@@ -25,7 +25,7 @@ export function isVideoFrame(value: object): value is VideoFrameLike {
  * has another format. The caller closes the frame.
  */
 export async function fromVideoFrame(frame: VideoFrameLike, options?: AdaptOptions): Promise<Tensor> {
-  checkAdapt(frame, 'copyTo', 'a VideoFrame', options);
+  checkAdapt(frame, frame?.copyTo, 'a VideoFrame', options);
   checkCopied(options, 'the pixels of a VideoFrame are copied');
   if (frame.visibleRect === null) throw new BufferError('Expected an open VideoFrame but this one was closed');
   const { width, height } = frame.visibleRect;

@@ -7,16 +7,7 @@
 import { dtypeOfArray } from '../dtype.js';
 import { UnsupportedDTypeError } from '../errors.js';
 import type { Tensor } from '../tensor.js';
-import {
-  type AdaptOptions,
-  arrayClasses,
-  checkAdapt,
-  type LendOptions,
-  lend,
-  memoryOf,
-  share,
-  strideKey,
-} from './share.js';
+import { type AdaptOptions, arrayClasses, checkAdapt, type LendOptions, lend, memoryOf, share } from './share.js';
 
 /** What `zarr.get` returns. Strides count elements. */
 export interface ZarritaChunk<A = object> {
@@ -34,7 +25,13 @@ export function isZarrita(value: object): value is ZarritaChunk {
 
 /** A tensor over the memory of a chunk, with its strides. */
 export function fromZarrita(value: ZarritaChunk, options?: AdaptOptions): Tensor {
-  checkAdapt(value, strideKey(value), 'a chunk of zarrita, { data, shape, stride }', options);
+  // Other libraries have a function or a number of the name stride.
+  checkAdapt(
+    value,
+    Array.isArray(value?.stride) ? value.data : null,
+    'a chunk of zarrita, { data, shape, stride }',
+    options,
+  );
   // A chunk has no offset, but an ndarray is a chunk with one.
   const { data, shape, stride, offset = 0 } = value as ZarritaChunk & { readonly offset?: number };
   if (dtypeOfArray(data) !== undefined) {

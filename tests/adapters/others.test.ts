@@ -2,7 +2,7 @@
 
 import { isDLPackError, Tensor } from 'dlpack';
 import * as adapters from 'dlpack/adapters';
-import { equal, ok } from '../assert.js';
+import { equal, ok, throws } from '../assert.js';
 import { testWith } from '../harness.js';
 import { load, missing } from './libraries.js';
 import { loadPeers } from './peers.js';
@@ -88,4 +88,18 @@ testWith(absent, 'every fromX of every other library works or throws a typed err
 testWith(missing('ndarray'), 'fromZarrita of an ndarray reads from its offset', () => {
   const ndarray = load<(data: object, shape: number[], stride: number[], offset: number) => never>('ndarray');
   equal(adapters.fromZarrita(ndarray(Float32Array.of(9, 9, 1, 2), [2], [1], 2)).toArray(), [1, 2]);
+});
+
+testWith(missing('apache-arrow'), 'objects with some of the properties that an adapter uses: a typed error', () => {
+  const arrow = load<{ makeData(properties: object): object; Int32: new () => object }>('apache-arrow');
+  const refused: readonly (readonly [From, object, string])[] = [
+    // Vectors consist of such objects, which have the same counts.
+    [adapters.fromArrow as never, arrow.makeData({ type: new arrow.Int32(), data: Int32Array.of(1) }), 'Arrow Vector'],
+    [adapters.fromArrow as never, { data: null, nullCount: 0 }, 'Arrow Vector'],
+    [adapters.fromNdarray as never, { shape: [1], stride: [1], offset: 0 }, 'ndarray'],
+    [adapters.fromZarrita as never, { data: null, shape: [1], stride: [1] }, 'zarrita'],
+    [adapters.fromStdlib as never, { data: Float32Array.of(1), shape: [1], strides: [1], offset: 0 }, 'stdlib'],
+    [adapters.fromSharp as never, { data: Uint8Array.of(1), info: null }, 'sharp'],
+  ];
+  for (const [from, object, text] of refused) throws('TypeError', text, () => from(object));
 });
