@@ -78,16 +78,16 @@ function* places(given?: string): Generator<Place> {
   const { TVM_FFI_LIBDIR, VIRTUAL_ENV } = process.env;
   const inFolder = (folder: string | null | undefined) => (folder ? [join(folder, fileName)] : []);
   yield { from: 'TVM_FFI_LIBDIR', files: inFolder(TVM_FFI_LIBDIR), missing: 'the variable is not set' };
-  if (VIRTUAL_ENV) yield environment(VIRTUAL_ENV, 'VIRTUAL_ENV');
+  if (VIRTUAL_ENV) yield virtualEnvironment(VIRTUAL_ENV, 'VIRTUAL_ENV');
   else yield { from: 'VIRTUAL_ENV', files: [], missing: 'the variable is not set' };
-  yield environment(resolve('.venv'), '.venv');
+  yield virtualEnvironment(resolve('.venv'), '.venv');
   const missing = 'the command is not on the PATH, or failed';
   yield { from: 'tvm-ffi-config --libdir', files: inFolder(runConfig()), missing };
   const files = searchedFolders()?.flatMap(inFolder).filter(existsSync) ?? [fileName];
   yield { from: 'the search path of the loader', files, missing: `no folder has ${fileName}` };
 }
 
-function environment(root: string, from: string): Place {
+function virtualEnvironment(root: string, from: string): Place {
   return { from, files: filesIn(root), missing: `no Python in ${root} has apache-tvm-ffi` };
 }
 
