@@ -229,7 +229,7 @@ napi_value Forget(napi_env, napi_callback_info) {
   m.errors.clear();
   m.initialised = false;
   m.version = 13000;
-  m.patience = 5000;
+  m.patience = 30000;
   m.unknown_pointers_fail = m.queries_run = false;
   SetDevices(1);
   return nullptr;

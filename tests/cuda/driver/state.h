@@ -146,7 +146,7 @@ struct Machine {
   int version = 13000;
   bool unknown_pointers_fail = false;
   bool queries_run = false;
-  double patience = 5000;  // milliseconds that a call waits for a gate
+  double patience = 30000;  // milliseconds that a call waits for a gate
   std::vector<std::unique_ptr<Device>> devices;
   // By start address. A freed allocation stays, so that its use is detected.
   std::map<Address, Allocation> allocations;

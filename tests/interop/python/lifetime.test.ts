@@ -109,24 +109,24 @@ testWith(
   },
 );
 
-/** The output of a child that gets SIGINT once it said it is ready. */
+/** The output of a child that gets SIGINT when it is ready, or when its computation runs. */
 function interrupt(...args: string[]): Promise<{ code: number | null; signal: string | null; output: string }> {
   const script = fileURLToPath(new URL('./children/idle.js', import.meta.url));
   const runtimeArgs = runtime === 'deno' ? ['run', '-A'] : [];
   const child: ChildProcess = spawn(process.execPath, [...runtimeArgs, script, ...args], { stdio: 'pipe' });
+  const awaited = args[0] === 'sync' || args[0] === 'async' ? 'computing\n' : 'ready';
   let output = '';
   let sent = false;
   return new Promise((resolve) => {
     const read = (chunk: Buffer) => {
       output += String(chunk);
-      if (sent || !output.includes('ready')) return;
+      if (sent || !output.includes(awaited)) return;
       sent = true;
-      // Some ticks later the computation is running.
-      setTimeout(() => child.kill('SIGINT'), 300);
+      child.kill('SIGINT');
     };
     child.stdout?.on('data', read);
     child.stderr?.on('data', read);
-    child.on('close', (code, signal) => resolve({ code, signal, output: output.trim() }));
+    child.on('close', (code, signal) => resolve({ code, signal, output: output.replace('computing\n', '').trim() }));
   });
 }
 

@@ -8,8 +8,9 @@ import { callAsync, python } from 'dlpack/python';
 const [what, handler] = process.argv.slice(2);
 const py = what === 'none' ? null : python();
 py?.exec(`
-import signal, sys, time
+import os, signal, sys, time
 def spin(seconds):
+  os.write(1, b'computing\\n')
   end = time.monotonic() + seconds
   while time.monotonic() < end: pass
 `);
