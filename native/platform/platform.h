@@ -64,17 +64,16 @@ void KeepLoaded(const void* address);
 
 // Threads.
 
-// A new thread blocks all signals, because signals belong to the program's own threads, or has the remembered signal
-// mask. A thread that may start processes needs the latter: processes inherit the mask of the thread.
-enum class ThreadSignals { kBlocked, kRemembered };
-
-// Remembers the signal mask of this thread for threads that it or another thread starts. One thread at a time.
+// Remembers the signal mask of this thread for UseSignalMask. One thread at a time.
 void RememberSignalMask();
 
-// Runs `work` on a new detached thread. 0 means the system's stack size. False when the system has no thread left. Any
-// thread.
-bool StartThread(void* (*work)(void*), void* argument, size_t stack_size = 0,
-                 ThreadSignals signals = ThreadSignals::kBlocked);
+// Gives this thread the remembered signal mask. A thread that may start processes needs it, because processes inherit
+// the mask.
+void UseSignalMask();
+
+// Runs `work` on a new detached thread, which blocks all signals: they belong to the program's own threads. 0 means the
+// system's stack size. False when the system has no thread left. Any thread.
+bool StartThread(void* (*work)(void*), void* argument, size_t stack_size = 0);
 
 // Lets another thread run.
 void YieldThread();

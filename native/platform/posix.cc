@@ -75,10 +75,12 @@ static sigset_t remembered_mask;
 
 void RememberSignalMask() { pthread_sigmask(SIG_SETMASK, nullptr, &remembered_mask); }
 
-bool StartThread(void* (*work)(void*), void* argument, size_t stack_size, ThreadSignals signals) {
+void UseSignalMask() { pthread_sigmask(SIG_SETMASK, &remembered_mask, nullptr); }
+
+bool StartThread(void* (*work)(void*), void* argument, size_t stack_size) {
   sigset_t all, before;
   sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, signals == ThreadSignals::kBlocked ? &all : &remembered_mask, &before);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
   pthread_attr_t attributes;
   pthread_attr_init(&attributes);
   pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);

@@ -125,8 +125,9 @@ static DWORD WINAPI RunThread(void* data) {
 }
 
 void RememberSignalMask() {}
+void UseSignalMask() {}
 
-bool StartThread(void* (*work)(void*), void* argument, size_t stack_size, ThreadSignals) {
+bool StartThread(void* (*work)(void*), void* argument, size_t stack_size) {
   Start* start = static_cast<Start*>(malloc(sizeof(Start)));
   if (start == nullptr) return false;
   *start = Start{work, argument};

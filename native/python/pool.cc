@@ -51,9 +51,7 @@ void* Work(void*);
 // Mutex held.
 void StartThread() {
   if (threads == 0) PrepareExit(0);
-  // Python code may start processes, such as those of Ray. The watcher of CUDA, which blocks signals, may start this
-  // thread.
-  if (!platform::StartThread(Work, nullptr, kStackSize, platform::ThreadSignals::kRemembered)) return;
+  if (!platform::StartThread(Work, nullptr, kStackSize)) return;
   ++threads;
   ++starting;
 }
@@ -73,6 +71,7 @@ void WakeOne() {
 // Python's own pools.
 void* Work(void*) {
   is_pool_thread = true;
+  platform::UseSignalMask();  // Python code may start processes, such as those of Ray
   api.PyGILState_Ensure();
   api.PyEval_SaveThread();
   mutex.Acquire();

@@ -46,6 +46,16 @@ testWith(
   },
 );
 
+testWith(
+  pythonMissing,
+  'a signal that the JavaScript thread blocks stays blocked while a thread of the pool starts',
+  () => {
+    if (process.platform === 'win32') return;
+    const { code, signal, output } = runChild(import.meta.url, './children/pending-signal.js');
+    equal([code, signal, output], [0, null, 'true 2 true\n']);
+  },
+);
+
 testWith(pythonMissing, 'processes that Python starts on another thread do not block signals', async () => {
   if (process.platform !== 'linux') return;
   const blocked = py.eval(
