@@ -9,6 +9,7 @@
 #include "../signals.h"
 #include "calls.h"
 #include "channel.h"
+#include "operation_scope.h"
 #include "pool.h"
 #include "staged.h"
 
@@ -252,6 +253,7 @@ uint32_t CurrentCall(const Objects* objects) {
 napi_value StartCall(napi_env env, Objects* self, PerformRequest* request, Spill* spill) {
   Outcome* outcome = reinterpret_cast<Outcome*>(request);
   outcome->failed = 0;
+  ReadingScope reading(self);
   if (self->snapshot == nullptr) {
     // Without a snapshot no asynchronous call of this instance is running, so this does not wait for one of our calls.
     Gil gil;
@@ -264,9 +266,9 @@ napi_value StartCall(napi_env env, Objects* self, PerformRequest* request, Spill
     return nullptr;
   }
   Gil gil;
-  Raise(api.PyExc_RuntimeError, call == nullptr
-                                    ? "Out of memory for an asynchronous call"
-                                    : "Expected a thread for an asynchronous call but none could be started");
+  Raise(api.PyExc_RuntimeError,
+        call == nullptr ? "Out of memory for an asynchronous call, or an argument was disposed while it started"
+                        : "Expected a thread for an asynchronous call but none could be started");
   if (call != nullptr) FreeCall(call);
   return TakeException(env, self, outcome);
 }

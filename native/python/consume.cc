@@ -329,7 +329,14 @@ bool TakeTensor(Objects* self, Object* object, const ConsumeOptions& options, Te
   Descriptor descriptor;
   Status status;
   Storage* storage = ConsumeObject(object, options, &descriptor, &status, &self->instance->signature);
-  api.Py_DecRef(object);                           // may call JavaScript, so it comes before the description
+  // Dropping the object may call JavaScript, so it comes before the description. Its destructor must not see an
+  // exception.
+  if (storage != nullptr) {
+    api.Py_DecRef(object);
+  } else {
+    SavedError error;
+    api.Py_DecRef(object);
+  }
   const bool is_last = self->snapshot == nullptr;  // RenewSnapshot may run Python code
   result->status = GiveTensor(self->instance, storage, status, descriptor, &result->tensor, is_last);
   return storage != nullptr;

@@ -6,7 +6,7 @@
 
 import type { NativeStorage } from '../native/native-storage.js';
 import { wire } from '../native/wire.js';
-import { WireTensor } from '../native/wire-layout.js';
+import { WireHeader, WireTensor } from '../native/wire-layout.js';
 import { writeTensor } from '../native/wire-tensor.js';
 import { isDebug, recordExport } from '../storage/debug.js';
 import type { Descriptor } from '../storage/descriptor.js';
@@ -29,9 +29,20 @@ export function writeNumber(word: number, value: number): void {
   writeCell(word, isInteger ? ValueKind.int : ValueKind.float, 0, value);
 }
 
+/** Records an export. User code that hooks stack traces may release a handle that the request contains already. */
+function recordInside(): number {
+  const outer = u32[WireHeader.PREPARING] as number;
+  u32[WireHeader.PREPARING] = 1;
+  try {
+    return recordExport();
+  } finally {
+    u32[WireHeader.PREPARING] = outer;
+  }
+}
+
 /** Describes a tensor in native memory at the top of the wire, and refers to it in a cell. */
 export function writeTensorCell(word: number, descriptor: Descriptor): void {
-  const trace = isDebug() ? recordExport() : 0; // first, because user code may hook stack traces
+  const trace = isDebug() ? recordInside() : 0; // first, because user code may hook stack traces
   const at = enter(WireTensor.WORDS + 2 * descriptor.shape.length);
   writeTensor(at, descriptor, (descriptor.storage as NativeStorage).handle, trace);
   writeCell(word, ValueKind.tensor, 0, at);

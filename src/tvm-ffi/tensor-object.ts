@@ -86,8 +86,8 @@ export function lendUnmoved(storage: Storage): void {
 
 function own(descriptor: Descriptor): TensorObject {
   return withMemory(descriptor, false, (ready) => {
-    const { handle } = ready.storage as NativeStorage;
-    const slot = begin(ready, handle, isDebug() ? recordExport() : 0);
+    const trace = isDebug() ? recordExport() : 0; // first, because user code may hook stack traces
+    const slot = begin(ready, (ready.storage as NativeStorage).handle, trace);
     ffi.makeTensor();
     return finish(slot, descriptor, true);
   });

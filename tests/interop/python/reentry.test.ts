@@ -1,11 +1,11 @@
 /** A JavaScript function that Python calls in the middle of a request may do anything; the request ends as if it had not run. */
 
 import { DLPACK, DLPACK_DEVICE, fromDLPack, isDLPackError, Tensor } from 'dlpack';
-import { stats } from 'dlpack/native';
-import { kwargs, type PyObject, PythonError } from 'dlpack/python';
+import { setDebug, stats } from 'dlpack/native';
+import { callAsync, kwargs, type PyObject, PythonError } from 'dlpack/python';
 import { equal, ok } from '../../assert.js';
-import { testWith } from '../../harness.js';
-import { probe, py, settleUntil, value } from './available.js';
+import { runtime, testWith } from '../../harness.js';
+import { probe, py, pythonMissing, settleUntil, value } from './available.js';
 
 const numpy = probe('numpy');
 
@@ -237,6 +237,84 @@ testWith(numpy.missing, 'an argument that a later argument disposes is refused, 
   // The numbers are free again afterwards.
   equal(value(echo(list(), 1)), "((['victim'], 1), {})");
   equal(value(sum(tensor())), 42);
+});
+
+// Bun and Deno have no such hook.
+if (runtime === 'node') {
+  testWith(numpy.missing, 'a stack-trace hook that disposes an argument in debug mode', () => {
+    const sum = py.eval('lambda x, y: int(__import__("numpy").from_dlpack(x).sum())');
+    const [x, y] = [Tensor.from([40, 2], { dtype: 'int32' }), Tensor.from([1], { dtype: 'int32' })];
+    const before = Error.prepareStackTrace;
+    const made: Tensor[] = [];
+    let calls = 0;
+    setDebug(true);
+    try {
+      Error.prepareStackTrace = () => {
+        // The second argument is recorded, and the request contains the first one already.
+        if (++calls !== 2) return 'hooked';
+        x.dispose();
+        for (let i = 0; i < 4; i++) made.push(Tensor.from([1000, 1000], { dtype: 'int32' }));
+        return 'hooked';
+      };
+      ok(false, `another tensor was passed: ${sum(x, y)}`);
+    } catch (error) {
+      ok(error instanceof PythonError && error.message.includes('it was disposed'), String(error));
+    } finally {
+      Error.prepareStackTrace = before;
+      setDebug(false);
+    }
+    for (const tensor of [y, ...made]) tensor.dispose();
+  });
+}
+
+testWith(numpy.missing, 'an asynchronous call whose argument is disposed while it starts', async () => {
+  py.exec(`
+import builtins
+def replace_import(back):
+  plain = builtins.__import__
+  def hooked(name, *arguments, **keywords):
+    if name == 'contextvars':
+      builtins.__import__ = plain
+      back()
+    return plain(name, *arguments, **keywords)
+  builtins.__import__ = hooked
+`);
+  const x = Tensor.from([40, 2], { dtype: 'int32' });
+  const made: Tensor[] = [];
+  let calls = 0;
+  // The first asynchronous call takes the context variables of this thread, which imports a module.
+  py.eval('replace_import')(() => {
+    calls++;
+    x.dispose();
+    for (let i = 0; i < 4; i++) made.push(Tensor.from([1000, 1000], { dtype: 'int32' }));
+  });
+  const sum = py.eval('lambda x: int(__import__("numpy").from_dlpack(x).sum())');
+  try {
+    ok(false, `another tensor was passed: ${await callAsync(sum, x)}`);
+  } catch (error) {
+    ok(error instanceof PythonError && error.message.includes('disposed while it started'), String(error));
+  }
+  equal(calls, 1);
+  for (const tensor of made) tensor.dispose();
+});
+
+testWith(pythonMissing, 'a refused capsule whose destructor runs Python code', () => {
+  py.exec(`
+import ctypes
+Destructor = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
+destroyed = []
+destructor = Destructor(lambda capsule: destroyed.append(sum(i for i in range(10))))
+new_capsule = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.c_char_p, Destructor)(
+  ('PyCapsule_New', ctypes.pythonapi))
+capsule_name = ctypes.c_char_p(b'another')
+`);
+  try {
+    py.callTensor(py.eval('lambda: new_capsule(1, capsule_name, destructor)'));
+    ok(false, 'no error');
+  } catch (error) {
+    ok(error instanceof PythonError && error.message.includes('Expected a capsule named'), String(error));
+  }
+  equal(value(py.eval('repr(destroyed)')), '[45]');
 });
 
 testWith(numpy.missing, 'a finalizer that converts tensors of other layouts, at the start of a conversion', () => {

@@ -1,7 +1,7 @@
 /** User code that runs in the middle of each kind of request, and makes requests of every kind itself. */
 
-import { DLPACK, type DLPackRequest, Tensor } from 'dlpack';
-import { importManaged } from 'dlpack/native';
+import { ConsumedError, DLPACK, type DLPackRequest, Tensor } from 'dlpack';
+import { importManaged, setDebug } from 'dlpack/native';
 import {
   callAsync,
   currentStream,
@@ -21,7 +21,7 @@ import {
 } from 'dlpack/tvm-ffi';
 import { equal, ok } from '../../assert.js';
 import { runChild } from '../../child.js';
-import { testWith } from '../../harness.js';
+import { runtime, testWith } from '../../harness.js';
 import { peer, peerMissing } from '../../native/peer.js';
 import { kernelsMissing, probe, raises, testing } from './peer.js';
 
@@ -99,6 +99,32 @@ testWith(kernelsMissing, 'while arguments are written', () => {
     ],
   );
 });
+
+// Bun and Deno have no such hook.
+if (runtime === 'node') {
+  testWith(kernelsMissing, 'a stack-trace hook that disposes the argument in debug mode', () => {
+    const x = floats(40, 2);
+    const before = Error.prepareStackTrace;
+    const made: Tensor[] = [];
+    setDebug(true);
+    try {
+      Error.prepareStackTrace = () => {
+        if (x.isDisposed) return 'hooked';
+        x.dispose();
+        for (let i = 0; i < 4; i++) made.push(floats(1000, 1000));
+        return 'hooked';
+      };
+      const back = testing('echo')(x) as Tensor;
+      ok(false, `another tensor was passed: ${back.toArray()}`);
+    } catch (error) {
+      ok(error instanceof ConsumedError, String(error));
+    } finally {
+      Error.prepareStackTrace = before;
+      setDebug(false);
+    }
+    for (const tensor of made) tensor.dispose();
+  });
+}
 
 testWith(kernelsMissing, 'while containers are built, short, long and deep', () => {
   const echo = testing('echo');
