@@ -264,7 +264,8 @@ function send<T>(
     u32[WireHeader.SLOT] = slot;
     u32[WireHeader.PREPARING] = preparing;
     spilled = spill.length === 0 ? binding().perform() : binding().perform(...(spill as Extras['spill']));
-    if (promise !== 0) return take(slot, spilled); // before the references of the request are unpinned
+    // Before the references are unpinned. The call has begun, so an error of a deleter would not be its outcome.
+    if (promise !== 0) return take(slot, spilled);
   } finally {
     u32[WireHeader.PREPARING] = preparing;
     failure = endRequest(outer);
