@@ -236,6 +236,7 @@ function send<T>(
   const preparing = u32[WireHeader.PREPARING] as number;
   u32[WireHeader.PREPARING] = 1;
   let spilled: unknown;
+  let early: { readonly result: T } | null = null;
   let failure: ReturnType<typeof endRequest>;
   try {
     let word = slot + PerformRequest.CELLS;
@@ -266,13 +267,15 @@ function send<T>(
     spilled = spill.length === 0 ? binding().perform() : binding().perform(...(spill as Extras['spill']));
     // Before the references are unpinned. The call has begun, so an error of a deleter would not be its outcome.
     if (promise !== 0) return take(slot, spilled);
+    // Before the deleters of producers, which may import a tensor: native code leaves out the layout of the last import.
+    if (currentExtras()?.temporaries != null) early = { result: take(slot, spilled) };
   } finally {
     u32[WireHeader.PREPARING] = preparing;
     failure = endRequest(outer);
     leave(slot);
   }
   // Outside of `try`, where V8 inlines constructors. Nothing has used the slot since.
-  const result = take(slot, spilled);
+  const result = early === null ? take(slot, spilled) : early.result;
   if (failure !== null) throw failure.error; // after the result was taken, so that it is released
   return result;
 }

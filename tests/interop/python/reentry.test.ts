@@ -350,6 +350,36 @@ testWith(numpy.missing, 'a finalizer that disposes the tensor, at the start of i
   }
 });
 
+testWith(numpy.missing, 'a deleter that imports another tensor, after the result of a call was described', () => {
+  const np = numpy.module;
+  const make = py.eval('lambda *a: __import__("numpy").arange(6, dtype="int64").reshape(2, 3)');
+  const ignore = py.eval('lambda *a: 0');
+  let inner = 0;
+  const producer = {
+    [DLPACK]: () => ({
+      ...{ version: [1, 0], flags: 0, data: new ArrayBuffer(8), byteOffset: 0, shape: [2] },
+      ...{ dtype: { code: 2, bits: 32, lanes: 1 }, device: { type: 1, id: 0 } },
+      deleter: () => {
+        const other = fromDLPack(np.zeros(7, kwargs({ dtype: 'int8' })));
+        inner += other.size;
+        other.dispose();
+      },
+    }),
+    [DLPACK_DEVICE]: () => ({ type: 1, id: 0 }),
+  };
+  for (let i = 1; i <= 3; i++) {
+    py.callTensor(make).dispose(); // the signature of the next result is known from here on
+    ignore(...Array.from({ length: 60 }, () => 0.5)); // overwrites what the wire contains
+    const result = py.callTensor(make, producer);
+    equal([result.dtype, result.shape, result.strides, inner], ['int64', [2, 3], [3, 1], 7 * i]);
+    equal(result.toArray(), [
+      [0n, 1n, 2n],
+      [3n, 4n, 5n],
+    ]);
+    result.dispose();
+  }
+});
+
 testWith(numpy.missing, 'a finalizer that imports another tensor, after the result of a call was described', () => {
   const np = numpy.module;
   py.exec(`
