@@ -8,7 +8,7 @@ import { arrayDTypes, checkDType, type DType, type TypedArray } from '../dtype.j
 import { BufferError, LayoutError } from '../errors.js';
 import { copyOf } from '../from-dlpack.js';
 import type { Tensor } from '../tensor.js';
-import { type AdaptOptions, adaptNames, checkAdapt, type LendOptions, lend, share } from './share.js';
+import { type AdaptOptions, checkAdapt, type LendOptions, lend, share } from './share.js';
 
 interface ArrowType {
   readonly typeId: number;
@@ -83,7 +83,13 @@ function bits(bytes: unknown, { offset, length }: ArrowData, options?: AdaptOpti
 
 function onlyChunk(vector: ArrowVector, options?: ArrowOptions): ArrowData {
   // An object of Arrow's class Data has no data of its own, and those of other libraries have no count of nulls.
-  checkAdapt(vector, vector?.data && vector.nullCount, 'an Arrow Vector', options, { ...adaptNames, nulls: true });
+  checkAdapt(vector, vector?.data && vector.nullCount, 'an Arrow Vector', options, {
+    copy: true,
+    gpuDevice: true,
+    adopt: true,
+    backend: true,
+    nulls: true,
+  });
   const { data } = vector;
   if (data.length === 1) return data[0] as ArrowData;
   throw new BufferError('Expected one chunk; use Tensor.from(vector.toArray())');

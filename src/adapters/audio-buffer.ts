@@ -6,7 +6,7 @@
 
 import { LayoutError } from '../errors.js';
 import { Tensor } from '../tensor.js';
-import { type AdaptOptions, adaptNames, checkAdapt, checkCopied, lend, share } from './share.js';
+import { type AdaptOptions, checkAdapt, checkCopied, lend, share } from './share.js';
 
 /** The part of `AudioBuffer` that the adapter uses. */
 export interface AudioBufferLike {
@@ -27,7 +27,13 @@ export function isAudioBuffer(value: object): value is AudioBufferLike {
 
 /** The samples as channels by time. Several channels are copied, because each has an array of its own. */
 export function fromAudioBuffer(audio: AudioBufferLike, options?: AudioOptions): Tensor {
-  checkAdapt(audio, audio?.getChannelData, 'an AudioBuffer', options, { ...adaptNames, channel: true });
+  checkAdapt(audio, audio?.getChannelData, 'an AudioBuffer', options, {
+    copy: true,
+    gpuDevice: true,
+    adopt: true,
+    backend: true,
+    channel: true,
+  });
   const { numberOfChannels, length } = audio;
   const { channel } = options ?? {};
   if (channel !== undefined) return share(audio.getChannelData(channel), { shape: [length] }, options);

@@ -29,10 +29,11 @@ export interface JaxModule<T> {
 
 const library = 'jax-js';
 const gpuNames = ['float32', 'int32', 'uint32'];
-// The mark of a pure call lets a bundler omit the list from a program that does not use this adapter.
-const allNames = /* @__PURE__ */ gpuNames.concat('bool', 'float16', 'float64');
+// The mark of a pure call lets a bundler omit a list from a program that does not use this adapter.
+const hostNames = /* @__PURE__ */ gpuNames.concat('bool');
+const allNames = /* @__PURE__ */ hostNames.concat('float16', 'float64');
 /** Without a Float16Array, jax-js makes no arrays of the last two dtypes. */
-const names = () => (hasFloat16() ? allNames : allNames.slice(0, 4));
+const names = () => (hasFloat16() ? allNames : hostNames);
 const copied = 'jax-js copies host memory';
 
 export function isJaxJs(value: object): value is JaxArray {

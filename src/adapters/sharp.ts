@@ -7,7 +7,7 @@
 import type { DType } from '../dtype.js';
 import { LayoutError } from '../errors.js';
 import type { Tensor } from '../tensor.js';
-import { type AdaptOptions, adaptNames, checkAdapt, type LendOptions, lend, share } from './share.js';
+import { type AdaptOptions, checkAdapt, type LendOptions, lend, share } from './share.js';
 
 /** What `raw().toBuffer({ resolveWithObject: true })` resolves to. */
 export interface SharpImage {
@@ -28,7 +28,10 @@ export function isSharp(value: object): value is SharpImage {
 /** A tensor over the pixels of a raw image. */
 export function fromSharp(image: SharpImage, options?: SharpOptions): Tensor {
   checkAdapt(image, image?.info, 'a raw image of sharp, { data, info }', options, {
-    ...adaptNames,
+    copy: true,
+    gpuDevice: true,
+    adopt: true,
+    backend: true,
     dtype: true,
   });
   const { width, height, channels } = image.info;
