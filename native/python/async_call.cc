@@ -32,11 +32,11 @@ struct AsyncCall : Task, Message {
 namespace {
 
 // A snapshot: the context variables of this thread, as they are now, in a contextvars.Context that is never entered. It
-// is a storage, because calls share it without the GIL. NULL with an exception set. GIL held.
-Storage* TakeSnapshot() {
+// is a storage, because calls share it without the GIL. False with an exception set. GIL held.
+bool TakeSnapshot(Objects* self) {
   const Ref copy_context(ImportFrom("contextvars", "copy_context"));
   Ref context(CallWith(copy_context.get()));
-  if (!context) return nullptr;
+  if (!context) return false;
   const auto drop = [](Storage* self) {
     DeferDecRef(static_cast<Object*>(self->owner));
     FreeStorage(self);
@@ -44,7 +44,9 @@ Storage* TakeSnapshot() {
   Storage* snapshot = WrapStorage(nullptr, 0, drop, context.get(), 0);
   if (snapshot == nullptr) return Raise(api.PyExc_RuntimeError, "Out of memory for an asynchronous call");
   context.take();
-  return snapshot;
+  if (self->snapshot != nullptr) ReleaseStorage(self->snapshot);  // the import may have called JavaScript
+  self->snapshot = snapshot;
+  return true;
 }
 
 // Any thread, no GIL needed.
@@ -243,7 +245,7 @@ void RenewSnapshot(Objects* self) {
   self->snapshot = nullptr;
   if (self->calls == nullptr) return;
   SavedError error;
-  self->snapshot = TakeSnapshot();
+  TakeSnapshot(self);
 }
 
 uint32_t CurrentCall(const Objects* objects) {
@@ -257,8 +259,7 @@ napi_value StartCall(napi_env env, Objects* self, PerformRequest* request, Spill
   if (self->snapshot == nullptr) {
     // Without a snapshot no asynchronous call of this instance is running, so this does not wait for one of our calls.
     Gil gil;
-    self->snapshot = TakeSnapshot();
-    if (self->snapshot == nullptr) return TakeException(env, self, outcome);
+    if (!TakeSnapshot(self)) return TakeException(env, self, outcome);
   }
   AsyncCall* call = StageCall(self, request, spill);
   if (call != nullptr && Submit(call)) {

@@ -267,8 +267,8 @@ if (runtime === 'node') {
   });
 }
 
-testWith(numpy.missing, 'an asynchronous call whose argument is disposed while it starts', async () => {
-  py.exec(`
+// Python's context variables are copied when an asynchronous call starts, which imports a module.
+py?.exec(`
 import builtins
 def replace_import(back):
   plain = builtins.__import__
@@ -279,10 +279,11 @@ def replace_import(back):
     return plain(name, *arguments, **keywords)
   builtins.__import__ = hooked
 `);
+
+testWith(numpy.missing, 'an asynchronous call whose argument is disposed while it starts', async () => {
   const x = Tensor.from([40, 2], { dtype: 'int32' });
   const made: Tensor[] = [];
   let calls = 0;
-  // The first asynchronous call takes the context variables of this thread, which imports a module.
   py.eval('replace_import')(() => {
     calls++;
     x.dispose();
@@ -296,6 +297,24 @@ def replace_import(back):
   }
   equal(calls, 1);
   for (const tensor of made) tensor.dispose();
+});
+
+testWith(pythonMissing, 'an asynchronous call that starts while another one starts', async () => {
+  const count = py.eval(
+    'lambda: __import__("gc").collect() * 0 + sum(type(o).__name__ == "Context" for o in __import__("gc").get_objects())',
+  );
+  const length = py.eval('len');
+  const run = async (): Promise<void> => {
+    let inner: unknown = null;
+    py.eval('replace_import')(() => {
+      inner = callAsync(length, [1]);
+    });
+    equal([await callAsync(length, [1, 2]), await inner], [2, 1]);
+  };
+  await run();
+  const before = count() as unknown as number;
+  for (let i = 0; i < 5; i++) await run();
+  ok(await settleUntil(() => (count() as unknown as number) <= before), 'contexts of earlier calls stay behind');
 });
 
 testWith(pythonMissing, 'a refused capsule whose destructor runs Python code', () => {
