@@ -52,7 +52,7 @@ testWith(
   () => {
     if (process.platform === 'win32') return;
     const { code, signal, output } = runChild(import.meta.url, './children/pending-signal.js');
-    equal([code, signal, output], [0, null, 'true 2 true\n']);
+    equal([code, signal, output], [0, null, 'true true true 2\n']);
   },
 );
 
