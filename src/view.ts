@@ -29,6 +29,11 @@ export type NestedArray<T> = T | NestedArray<T>[];
 
 /** Reads the private descriptor. Throws `DisposedError` after the release. For this package's other modules. */
 export let descriptorOf: (view: TensorView) => Descriptor;
+/**
+ * The descriptor, unless it was removed, even after its memory was released. Throws for a proxy of a view. So small that V8
+ * inlines it everywhere.
+ */
+export let rawDescriptorOf: (view: TensorView) => Descriptor | null;
 /** Removes and returns the descriptor; null if it was removed before, or for a view. For `Tensor.dispose`. */
 export let takeDescriptor: (view: TensorView) => Descriptor | null;
 /** The descriptor, even after its memory was released. Throws for other values, such as a proxy of a view. */
@@ -69,6 +74,7 @@ class Content extends Given {
         throw new ArgumentTypeError('tensor', 'a Tensor or TensorView itself, not a proxy of one', view);
       }
     };
+    rawDescriptorOf = (view) => (view as object as Content).#descriptor;
     descriptorOf = (view) => {
       let descriptor: Descriptor | null;
       try {

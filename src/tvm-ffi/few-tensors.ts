@@ -5,7 +5,7 @@ import { wire } from '../native/wire.js';
 import { Wire, WireHeader } from '../native/wire-layout.js';
 import type { Descriptor } from '../storage/descriptor.js';
 import { Tensor } from '../tensor.js';
-import { descriptorOf } from '../view.js';
+import { descriptorOf, rawDescriptorOf } from '../view.js';
 import { ANY_WORDS, TENSOR_BITS, Type, writeAny } from './any.js';
 import { describeAll, describeLater, errorOfCall, keepResult } from './described-tensors.js';
 import { ffi } from './library.js';
@@ -17,6 +17,7 @@ const { f64, i32, u32 } = wire;
 // Constants of this module, because an import from another chunk of dist costs a load and a check at each use.
 const OwnTensor = Tensor;
 const readDescriptor = descriptorOf;
+const readRaw = rawDescriptorOf;
 
 /** The most arguments that a call of this module can have. */
 const FEW_ARGUMENTS = 3;
@@ -58,9 +59,19 @@ export function invokeFew(pointer: number, args: readonly unknown[], x: TensorOb
     if (!(second instanceof OwnTensor && third instanceof OwnTensor)) return UNUSUAL;
     // Now, because `instanceof` may have run a program's code, which may have disposed a tensor. From here on none runs.
     if (x.refs === 0) return UNUSUAL;
-    y = plainObjectOf(readDescriptor(second));
-    z = plainObjectOf(readDescriptor(third));
-    if (y === null || z === null) return UNUSUAL;
+    // Written here and not in functions, because V8 may have inlined the reading of results instead of them.
+    let other: Descriptor | null;
+    let last: Descriptor | null;
+    try {
+      other = readRaw(second);
+      last = readRaw(third);
+    } catch {
+      return UNUSUAL; // a proxy of a tensor
+    }
+    if (other === null || other.storage.refs === 0 || last === null || last.storage.refs === 0) return UNUSUAL;
+    y = other.tvmObject as TensorObject | null;
+    z = last.tvmObject as TensorObject | null;
+    if (y === null || !y.isPlain || z === null || !z.isPlain) return UNUSUAL;
   }
   if (callState.isUsed || u32[WireHeader.TOP] !== Wire.FIRST_SLOT) return UNUSUAL;
   // Always three. The result follows the arguments that count.
@@ -85,7 +96,8 @@ export function invokeFew(pointer: number, args: readonly unknown[], x: TensorOb
   if (i32[(FIRST_ARGUMENT + count * ANY_WORDS) * 2] !== Type.none || i32[STATUS_OF_FIRST] !== 0) {
     return readAndLeave(args, value, read);
   }
-  leaveFew();
+  if (callState.isUsed) leaveFew();
+  else u32[WireHeader.TOP] = Wire.FIRST_SLOT;
   return undefined;
 }
 
