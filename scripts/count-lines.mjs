@@ -7,6 +7,8 @@ import { at } from './lib/steps.mjs';
 
 const isCode = (path) => /\.(ts|cts|cc|h|cu)$/.test(path) && !/wire[-_]layout\.|_ptx\.h$/.test(path);
 
+const isCodeLine = (line) => !/^\s*($|\/\/|\/?\*)/.test(line);
+
 /** Every file of a folder with its number of lines. */
 function filesIn(tree, folder) {
   if (!existsSync(join(tree, folder))) return [];
@@ -15,7 +17,7 @@ function filesIn(tree, folder) {
     .filter(isCode)
     .map((path) => {
       const lines = readFileSync(join(tree, path), 'utf8').trimEnd().split('\n');
-      return { path, lines: lines.length, code: lines.filter((line) => !/^\s*($|\/\/|\/?\*)/.test(line)).length };
+      return { path, lines: lines.length, code: lines.filter(isCodeLine).length };
     });
 }
 
@@ -69,16 +71,20 @@ const grown = {
 
 /** Lines that commits added to files of `src` and `native` that belong to no new feature, less those they removed. */
 function netLines(tree, commits) {
-  const args = ['-C', tree, 'show', '--numstat', '-M', '--format=', ...commits.split(' '), '--', 'src', 'native'];
-  const rows = execFileSync('git', args, { encoding: 'utf8' }).split('\n');
-  return rows.reduce((total, row) => {
-    const [added, removed, names = ''] = row.split('\t');
-    const path = names
-      .replace(/\{.* => (.*)\}/, '$1')
-      .replace(/.* => /, '')
-      .replace('//', '/');
-    return isCode(path) && !isNew(path) ? total + Number(added) - Number(removed) : total;
-  }, 0);
+  const args = ['-C', tree, 'show', '-M', '-U0', '--format=', ...commits.split(' '), '--', 'src', 'native'];
+  const patch = execFileSync('git', args, { encoding: 'utf8', maxBuffer: 2 ** 28 }).split('\n');
+  const total = { lines: 0, code: 0 };
+  let counts = false;
+  for (const line of patch) {
+    const [, path] = line.match(/^(?:---|\+\+\+) [ab]\/(.*)/) ?? [];
+    if (path !== undefined) counts = isCode(path) && !isNew(path);
+    else if (counts && /^[+-](?!\+\+ |-- )/.test(line)) {
+      const change = line[0] === '+' ? 1 : -1;
+      total.lines += change;
+      if (isCodeLine(line.slice(1))) total.code += change;
+    }
+  }
+  return total;
 }
 
 const sum = (files, key) => files.reduce((total, file) => total + file[key], 0);
@@ -134,8 +140,7 @@ const isNew = (path) => Object.values(features).some((pattern) => pattern.test(p
 const ofFeature = (pattern) => now.files.filter(({ path }) => pattern.test(path));
 const existing = (entries) => entries.filter(({ path }) => !isNew(path));
 const kept = existing(now.files);
-const growth = Object.entries(grown).map(([name, commits]) => [name, netLines(after, commits), commits]);
-const growthLines = growth.reduce((total, [, lines]) => total + lines, 0);
+const growth = Object.entries(grown).map(([name, commits]) => ({ name, commits, ...netLines(after, commits) }));
 const names = (entries) => entries.map(({ name }) => `\`${name}\``).join(', ');
 
 writeFileSync(
@@ -157,13 +162,15 @@ ${Object.entries(features)
   .join('\n')}
 ${row('together', old.files, now.files)}
 
-Features inside files that existed before, by their commits: lines added there, less lines removed.
+Features inside files that existed before, by their commits: lines added there, less lines removed. Later work has made these
+features shorter, too, so the difference in the last rows is an estimate.
 
-| feature | lines | commits |
-|---|---|---|
-${growth.map(([name, lines, commits]) => `| ${name} | ${lines} | ${commits} |`).join('\n')}
-| together | ${growthLines} | |
-| what existed before, without them | ${sum(kept, 'lines') - growthLines}, before: ${sum(old.files, 'lines')} | |
+| feature | lines | code | commits |
+|---|---|---|---|
+${growth.map(({ name, lines, code, commits }) => `| ${name} | ${lines} | ${code} | ${commits} |`).join('\n')}
+| together | ${sum(growth, 'lines')} | ${sum(growth, 'code')} | |
+| what existed before, without them | ${sum(kept, 'lines') - sum(growth, 'lines')} | ${sum(kept, 'code') - sum(growth, 'code')} | |
+| the same in the tree before | ${sum(old.files, 'lines')} | ${sum(old.files, 'code')} | |
 
 ## By folder
 
