@@ -275,10 +275,13 @@ uploadTest(
   },
 );
 
-cudaTest('a worker that ends in the middle of an upload leaves nothing behind', () => {
-  const { code: status, signal, output } = runChild(import.meta.url, './children/upload-ends.js', { args: [path] });
-  equal([status, signal, output], [0, null, 'released\n']);
-});
+// Deno does not run the cleanup hooks of a worker that ends during asynchronous work of an addon.
+if (runtime !== 'deno') {
+  cudaTest('a worker that ends in the middle of an upload leaves nothing behind', () => {
+    const { code: status, signal, output } = runChild(import.meta.url, './children/upload-ends.js', { args: [path] });
+    equal([status, signal, output], [0, null, 'released\n']);
+  });
+}
 
 const elf = process.platform === 'linux' ? fakeMissing : 'a driver as an ELF file, whose functions can be renamed';
 
