@@ -96,6 +96,7 @@ export function invokeFew(pointer: number, args: readonly unknown[], x: TensorOb
   if (i32[(FIRST_ARGUMENT + count * ANY_WORDS) * 2] !== Type.none || i32[STATUS_OF_FIRST] !== 0) {
     return readAndLeave(args, value, read);
   }
+  // As `leaveFew`, which V8 may not inline here.
   if (callState.isUsed) leaveFew();
   else u32[WireHeader.TOP] = Wire.FIRST_SLOT;
   return undefined;

@@ -369,27 +369,20 @@ testWith(numpy.missing, 'a finalizer that disposes the tensor, at the start of i
   }
 });
 
-testWith(numpy.missing, 'a deleter that imports another tensor, after the result of a call was described', () => {
+/** Calls `make` with `argument`, which imports another tensor by `importOther` after the result was described. */
+function checkResults(make: PyObject, plain: unknown[], argument: (importOther: () => void) => unknown): void {
   const np = numpy.module;
-  const make = py.eval('lambda *a: __import__("numpy").arange(6, dtype="int64").reshape(2, 3)');
   const ignore = py.eval('lambda *a: 0');
   let inner = 0;
-  const producer = {
-    [DLPACK]: () => ({
-      ...{ version: [1, 0], flags: 0, data: new ArrayBuffer(8), byteOffset: 0, shape: [2] },
-      ...{ dtype: { code: 2, bits: 32, lanes: 1 }, device: { type: 1, id: 0 } },
-      deleter: () => {
-        const other = fromDLPack(np.zeros(7, kwargs({ dtype: 'int8' })));
-        inner += other.size;
-        other.dispose();
-      },
-    }),
-    [DLPACK_DEVICE]: () => ({ type: 1, id: 0 }),
+  const importOther = (): void => {
+    const other = fromDLPack(np.zeros(7, kwargs({ dtype: 'int8' })));
+    inner += other.size;
+    other.dispose();
   };
   for (let i = 1; i <= 3; i++) {
-    py.callTensor(make).dispose(); // the signature of the next result is known from here on
+    py.callTensor(make, ...plain).dispose(); // the signature of the next result is known from here on
     ignore(...Array.from({ length: 60 }, () => 0.5)); // overwrites what the wire contains
-    const result = py.callTensor(make, producer);
+    const result = py.callTensor(make, argument(importOther));
     equal([result.dtype, result.shape, result.strides, inner], ['int64', [2, 3], [3, 1], 7 * i]);
     equal(result.toArray(), [
       [0n, 1n, 2n],
@@ -397,10 +390,21 @@ testWith(numpy.missing, 'a deleter that imports another tensor, after the result
     ]);
     result.dispose();
   }
+}
+
+testWith(numpy.missing, 'a deleter that imports another tensor, after the result of a call was described', () => {
+  const make = py.eval('lambda *a: __import__("numpy").arange(6, dtype="int64").reshape(2, 3)');
+  checkResults(make, [], (importOther) => ({
+    [DLPACK]: () => ({
+      ...{ version: [1, 0], flags: 0, data: new ArrayBuffer(8), byteOffset: 0, shape: [2] },
+      ...{ dtype: { code: 2, bits: 32, lanes: 1 }, device: { type: 1, id: 0 } },
+      deleter: importOther,
+    }),
+    [DLPACK_DEVICE]: () => ({ type: 1, id: 0 }),
+  }));
 });
 
 testWith(numpy.missing, 'a finalizer that imports another tensor, after the result of a call was described', () => {
-  const np = numpy.module;
   py.exec(`
 class Ending:
   def __init__(self, array, back): self.array, self.back = array, back
@@ -409,24 +413,7 @@ class Ending:
   def __del__(self): self.back()
 `);
   const make = py.eval('lambda back: Ending(__import__("numpy").arange(6, dtype="int64").reshape(2, 3), back)');
-  const ignore = py.eval('lambda *a: 0');
-  let inner = 0;
-  const back = (): void => {
-    const other = fromDLPack(np.zeros(7, kwargs({ dtype: 'int8' })));
-    inner += other.size;
-    other.dispose();
-  };
-  for (let i = 1; i <= 3; i++) {
-    py.callTensor(make, () => {}).dispose(); // the signature of the next result is known from here on
-    ignore(...Array.from({ length: 60 }, () => 0.5)); // overwrites what the wire contains
-    const result = py.callTensor(make, back);
-    equal([result.dtype, result.shape, result.strides, inner], ['int64', [2, 3], [3, 1], 7 * i]);
-    equal(result.toArray(), [
-      [0n, 1n, 2n],
-      [3n, 4n, 5n],
-    ]);
-    result.dispose();
-  }
+  checkResults(make, [() => {}], (importOther) => importOther);
 });
 
 testWith(numpy.missing, 'an argument whose deleter throws: the call succeeds, and nothing stays behind', async () => {

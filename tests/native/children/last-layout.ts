@@ -1,24 +1,15 @@
-/**
- * Exports after the last number of a layout. A program would need hours to get there, so this one sets the number by hand:
- * it catches the buffer of the wire when the package makes it.
- */
+/** Exports after the last number of a layout. A program would need hours to get there, so this one sets the number by hand. */
+
+import { loadWithWire } from '../../wire-words.js';
 
 const LAST_LAYOUT = 13; // WireHeader.LAST_LAYOUT
 const LAST = 2 ** 30 - 1;
 
-const Plain = globalThis.ArrayBuffer;
-let wire: ArrayBuffer | null = null;
-globalThis.ArrayBuffer = class extends Plain {
-  constructor(length: number) {
-    super(length);
-    if (length === 131072 * 8) wire = this;
-  }
-} as ArrayBufferConstructor;
-const { Tensor } = await import('dlpack');
-const { exportManaged, importManaged } = await import('dlpack/native');
-globalThis.ArrayBuffer = Plain;
-if (wire === null) throw new Error('the wire was not found');
-const words = new Uint32Array(wire);
+const { words, loaded } = await loadWithWire(async () => ({
+  ...(await import('dlpack')),
+  ...(await import('dlpack/native')),
+}));
+const { Tensor, exportManaged, importManaged } = loaded;
 
 const make = (first: number, dtype: 'float32' | 'int16', count: number) =>
   Array.from({ length: count }, (_, i) => Tensor.zeros([first, i + 1], dtype));

@@ -1,26 +1,18 @@
 /**
  * A function that becomes an argument while the wire is full, and an asynchronous call that ends then, as an event loop
- * inside deeply nested calls finds it. No JavaScript program can run such a loop, so this one fills the wire by hand: it
- * catches the buffer when the package makes it.
+ * inside deeply nested calls finds it. No JavaScript program can run such a loop, so this one fills the wire by hand.
  */
 
 import { stat } from 'node:fs/promises';
+import { loadWithWire } from '../../../wire-words.js';
 
-const Plain = globalThis.ArrayBuffer;
-let wire: ArrayBuffer | null = null;
-globalThis.ArrayBuffer = class extends Plain {
-  constructor(length: number) {
-    super(length);
-    if (length === 131072 * 8) wire = this;
-  }
-} as ArrayBufferConstructor;
-const { callAsync } = await import('dlpack/tvm-ffi');
-const { stats } = await import('dlpack/native');
-const { testing } = await import('../peer.js');
-globalThis.ArrayBuffer = Plain;
-if (wire === null) throw new Error('the wire was not found');
+const { words, loaded } = await loadWithWire(async () => ({
+  ...(await import('dlpack/tvm-ffi')),
+  ...(await import('dlpack/native')),
+  ...(await import('../peer.js')),
+}));
+const { callAsync, stats, testing } = loaded;
 
-const words = new Uint32Array(wire);
 const top = 1; // WireHeader.TOP
 const before = words[top] as number;
 const full = 131072;
