@@ -30,7 +30,7 @@ import {
 import { getBackend } from './storage/backend.js';
 import { Descriptor, Flag, KNOWN_FLAGS } from './storage/descriptor.js';
 import { consumerStream, getDeviceBackend, hasDeviceBackend } from './storage/device-backend.js';
-import { type ImportRequest, registry } from './storage/foreign.js';
+import { type ImportRequest, registered } from './storage/foreign.js';
 import {
   BufferStorage,
   bufferLength,
@@ -118,7 +118,7 @@ const ownExport = Tensor.prototype[DLPACK];
 
 /** The tensor of a Python object, or null for any other function. Misaligned memory is copied if allowed. */
 function takeForeign(source: object, request: ImportRequest | null): Descriptor | null {
-  const { objects } = registry;
+  const { objects } = registered;
   if (objects === null) return null;
   try {
     return objects.take(source, request);

@@ -75,9 +75,9 @@ export interface GpuBuffers {
 }
 
 /** `dlpack/webgpu` sets `buffers`. */
-export const registry: { buffers: GpuBuffers | null } = { buffers: null };
+export const registered: { buffers: GpuBuffers | null } = { buffers: null };
 
 export function gpuBuffers(): GpuBuffers {
-  if (registry.buffers) return registry.buffers;
+  if (registered.buffers) return registered.buffers;
   throw new BufferError('GPU tensors need dlpack/webgpu; import "dlpack/webgpu"');
 }

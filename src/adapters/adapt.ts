@@ -1,8 +1,4 @@
-/**
- * `adapt`: finds the adapter of an object.
- *
- * @module
- */
+/** `adapt`: finds the adapter of an object. */
 
 import { ArgumentTypeError } from '../errors.js';
 import type { Tensor } from '../tensor.js';

@@ -1,8 +1,4 @@
-/**
- * Apache Arrow: vectors of numbers, and fixed-size lists of numbers as matrices.
- *
- * @module
- */
+/** Apache Arrow: vectors of numbers, and fixed-size lists of numbers as matrices. */
 
 import { arrayDTypes, checkDType, type DType, type TypedArray } from '../dtype.js';
 import { BufferError, LayoutError } from '../errors.js';

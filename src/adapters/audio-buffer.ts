@@ -1,8 +1,4 @@
-/**
- * `AudioBuffer` of Web Audio, with an array for each channel.
- *
- * @module
- */
+/** `AudioBuffer` of Web Audio, with an array for each channel. */
 
 import { LayoutError } from '../errors.js';
 import { Tensor } from '../tensor.js';

@@ -1,8 +1,4 @@
-/**
- * `ImageData` of a canvas: rows by columns by red, green, blue and alpha.
- *
- * @module
- */
+/** `ImageData` of a canvas: rows by columns by red, green, blue and alpha. */
 
 import { LayoutError } from '../errors.js';
 import type { Tensor } from '../tensor.js';

@@ -1,8 +1,4 @@
-/**
- * jax-js, whose arrays count their references.
- *
- * @module
- */
+/** jax-js, whose arrays count their references. */
 
 import { checkDType, type DType, parseDType, type TypedArray } from '../dtype.js';
 import { ArgumentTypeError } from '../errors.js';

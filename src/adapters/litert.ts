@@ -1,8 +1,4 @@
-/**
- * LiteRT.js (`@litertjs/core`).
- *
- * @module
- */
+/** LiteRT.js (`@litertjs/core`). */
 
 import { checkDType, type DType } from '../dtype.js';
 import { gpuBuffers } from '../gpu-buffers.js';

@@ -1,8 +1,4 @@
-/**
- * `MLTensor` of WebNN, after its specification: no platform of the tests has a context.
- *
- * @module
- */
+/** `MLTensor` of WebNN, after its specification: no platform of the tests has a context. */
 
 import { checkDType, type DType } from '../dtype.js';
 import { gpuBuffers } from '../gpu-buffers.js';

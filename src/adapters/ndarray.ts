@@ -1,8 +1,4 @@
-/**
- * `ndarray` of scijs, with strides and offsets that count elements.
- *
- * @module
- */
+/** `ndarray` of scijs, with strides and offsets that count elements. */
 
 import type { Tensor } from '../tensor.js';
 import {

@@ -1,8 +1,4 @@
-/**
- * ONNX Runtime: onnxruntime-node and onnxruntime-web.
- *
- * @module
- */
+/** ONNX Runtime: onnxruntime-node and onnxruntime-web. */
 
 import { arrayDTypes, checkDType, type DType } from '../dtype.js';
 import { BufferError } from '../errors.js';

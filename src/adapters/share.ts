@@ -1,8 +1,6 @@
 /**
  * The two steps that all adapters have in common: a tensor over a library's array, and an array for a library over a
  * tensor's memory.
- *
- * @module
  */
 
 import { arrayDTypes, checkDType, type DType, dtypeOfArray, type TypedArray } from '../dtype.js';

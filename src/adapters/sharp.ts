@@ -1,8 +1,4 @@
-/**
- * Raw images of sharp: rows by columns by channels.
- *
- * @module
- */
+/** Raw images of sharp: rows by columns by channels. */
 
 import type { DType } from '../dtype.js';
 import { LayoutError } from '../errors.js';

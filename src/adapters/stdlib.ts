@@ -1,8 +1,4 @@
-/**
- * `@stdlib/ndarray`, with strides, offsets and a mark for read-only arrays.
- *
- * @module
- */
+/** `@stdlib/ndarray`, with strides, offsets and a mark for read-only arrays. */
 
 import { checkDType, type DType, parseDType } from '../dtype.js';
 import type { Tensor } from '../tensor.js';

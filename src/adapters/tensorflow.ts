@@ -1,8 +1,4 @@
-/**
- * TensorFlow.js on its CPU, WebAssembly and WebGPU backends.
- *
- * @module
- */
+/** TensorFlow.js on its CPU, WebAssembly and WebGPU backends. */
 
 import { checkDType, type DType } from '../dtype.js';
 import { ArgumentTypeError, BufferError } from '../errors.js';

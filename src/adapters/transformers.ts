@@ -1,8 +1,4 @@
-/**
- * transformers.js, whose tensors contain tensors of ONNX Runtime.
- *
- * @module
- */
+/** transformers.js, whose tensors contain tensors of ONNX Runtime. */
 
 import type { Tensor } from '../tensor.js';
 import { fromOnnxRuntime, isOnnxRuntime, lendOnnx, type OnnxModule, type OnnxTensor } from './onnxruntime.js';

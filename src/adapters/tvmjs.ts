@@ -1,8 +1,6 @@
 /**
  * tvmjs (`@mlc-ai/web-runtime`), after its types: its tensors are in the memory of a WebAssembly module or of a GPU, and
  * its functions copy.
- *
- * @module
  */
 
 import { arrayDTypes, checkDType, type DType } from '../dtype.js';

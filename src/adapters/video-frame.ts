@@ -1,8 +1,4 @@
-/**
- * `VideoFrame` of WebCodecs. Its pixels are outside JavaScript memory, so both directions copy.
- *
- * @module
- */
+/** `VideoFrame` of WebCodecs. Its pixels are outside JavaScript memory, so both directions copy. */
 
 import { BufferError, LayoutError } from '../errors.js';
 import { Tensor } from '../tensor.js';

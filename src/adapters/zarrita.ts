@@ -1,8 +1,4 @@
-/**
- * Chunks of zarrita: `{ data, shape, stride }`.
- *
- * @module
- */
+/** Chunks of zarrita: `{ data, shape, stride }`. */
 
 import { dtypeOfArray } from '../dtype.js';
 import { UnsupportedDTypeError } from '../errors.js';

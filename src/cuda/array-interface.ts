@@ -14,7 +14,7 @@ import { WireHeader } from '../native/wire-layout.js';
 import { checkOptions, type OptionNames } from '../options.js';
 import { getBackend } from '../storage/backend.js';
 import { Descriptor, Flag } from '../storage/descriptor.js';
-import { type ArrayEntries, registry } from '../storage/foreign.js';
+import { type ArrayEntries, registered } from '../storage/foreign.js';
 import type { Storage } from '../storage/storage.js';
 import { Tensor } from '../tensor.js';
 import { descriptorOf, TensorView } from '../view.js';
@@ -80,7 +80,7 @@ export function fromCudaArrayInterface(
   options?: CudaArrayOptions,
 ): Tensor {
   const settings = readOptions(options);
-  const foreign = typeof description === 'function' ? (registry.objects?.readArray(description, true) ?? null) : null;
+  const foreign = typeof description === 'function' ? (registered.objects?.readArray(description, true) ?? null) : null;
   // The Python object here is the dict, which does not own the memory.
   foreign?.drop();
   const entries = readEntries(foreign === null ? description : foreign.raw);
@@ -99,7 +99,7 @@ export function asCudaArray(object: object, options?: CudaArrayOptions): Tensor 
 function takeArray(object: object, options?: CudaArrayOptions): Descriptor {
   if (options === undefined && typeof object === 'function') {
     cuda(); // throws without a driver
-    const taken = registry.objects?.takeArray(object);
+    const taken = registered.objects?.takeArray(object);
     if (taken) return taken;
   }
   const settings = readOptions(options);
@@ -129,7 +129,7 @@ export function asMaskedCudaArray(object: object, options?: CudaArrayOptions): M
 
 /** Reads the interface of an object and calls `use` with it and with a function that keeps the object. */
 function useArray<T>(object: object, use: (entries: ArrayEntries, hold: Hold) => T): T {
-  const foreign = typeof object === 'function' ? (registry.objects?.readArray(object, false) ?? null) : null;
+  const foreign = typeof object === 'function' ? (registered.objects?.readArray(object, false) ?? null) : null;
   if (foreign === null) {
     const description = (object as { __cuda_array_interface__?: unknown } | null)?.__cuda_array_interface__;
     if (description === undefined) {

@@ -1,8 +1,4 @@
-/**
- * Arguments for Python: writes values into cells of the wire, and collects the values that do not fit into cells.
- *
- * @module
- */
+/** Arguments for Python: writes values into cells of the wire, and collects the values that do not fit into cells. */
 
 import { ArgumentTypeError, ArgumentValueError } from '../errors.js';
 import { fromDLPack } from '../from-dlpack.js';

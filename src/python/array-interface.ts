@@ -1,8 +1,6 @@
 /**
  * Reads the CUDA Array Interface of Python objects: in one native call for nearly all objects, entry by entry when the
  * interface is unusual.
- *
- * @module
  */
 
 import { BufferError } from '../errors.js';

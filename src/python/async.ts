@@ -1,8 +1,4 @@
-/**
- * Calls of Python functions on another thread.
- *
- * @module
- */
+/** Calls of Python functions on another thread. */
 
 import { node } from '../native/node-modules.js';
 import { binding } from './binding.js';

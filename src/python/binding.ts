@@ -1,8 +1,4 @@
-/**
- * The native functions for Python, as native/python/objects.cc exports them.
- *
- * @module
- */
+/** The native functions for Python, as native/python/objects.cc exports them. */
 
 import type { Binding } from '../native/binding.js';
 

@@ -1,8 +1,4 @@
-/**
- * Calls of JavaScript functions from Python.
- *
- * @module
- */
+/** Calls of JavaScript functions from Python. */
 
 import { ArgumentTypeError, BufferError, textOf } from '../errors.js';
 import { runInside } from './async.js';

@@ -1,8 +1,4 @@
-/**
- * Writes values into cells of the wire: numbers, handles, and the words where tensors are described.
- *
- * @module
- */
+/** Writes values into cells of the wire: numbers, handles, and the words where tensors are described. */
 
 import type { NativeStorage } from '../native/native-storage.js';
 import { wire } from '../native/wire.js';

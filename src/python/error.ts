@@ -1,8 +1,4 @@
-/**
- * Python exceptions as JavaScript errors.
- *
- * @module
- */
+/** Python exceptions as JavaScript errors. */
 
 import { DLPackError } from '../errors.js';
 

@@ -1,8 +1,4 @@
-/**
- * Finds a Python with a shared library.
- *
- * @module
- */
+/** Finds a Python with a shared library. */
 
 import { LoadError } from '../errors.js';
 import { node } from '../native/node-modules.js';

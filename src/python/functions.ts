@@ -3,8 +3,6 @@
  *
  * Each Python object for such a value has a pin, which is released when Python deallocates the object. A value without
  * pins is removed. A function that is passed again while its Python object lives becomes the same object.
- *
- * @module
  */
 
 import { pin, unpin } from '../native/pins.js';

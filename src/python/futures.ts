@@ -1,8 +1,6 @@
 /**
  * Python futures and coroutines as promises. No thread waits for them: a future calls a settler when it is done.
  * Coroutines run on one asyncio loop, which has a thread of its own and serves all JavaScript threads of the process.
- *
- * @module
  */
 
 import { ArgumentTypeError, BufferError } from '../errors.js';

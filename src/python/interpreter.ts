@@ -1,8 +1,4 @@
-/**
- * The interpreter: CPython in this process.
- *
- * @module
- */
+/** The interpreter: CPython in this process. */
 
 import { ArgumentValueError, LoadError } from '../errors.js';
 import { native } from '../native/load.js';
@@ -10,7 +6,7 @@ import { node } from '../native/node-modules.js';
 import { beforeStats } from '../native/stats.js';
 import { isMainThread } from '../native/threads.js';
 import { checkOptions, type OptionNames } from '../options.js';
-import { registry } from '../storage/foreign.js';
+import { registered } from '../storage/foreign.js';
 import type { Tensor } from '../tensor.js';
 import { readArray, takeArray } from './array-interface.js';
 import { callAsync, onSettle } from './async.js';
@@ -117,7 +113,7 @@ export function python(options: PythonOptions = {}): Python {
     throw new LoadError('Python', [`${library}: ${problem}`], [advice]);
   }
   if (isMainThread()) process.on('exit', (status) => binding().leave(status, exitTimeout));
-  registry.objects = { take: takeObject, takeArray, readArray };
+  registered.objects = { take: takeObject, takeArray, readArray };
   beforeStats(settle);
   const interpreter: Python = {
     import: importOrExplain,

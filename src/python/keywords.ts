@@ -1,8 +1,4 @@
-/**
- * Arguments that JavaScript has no value for: keyword arguments, and floats with whole values.
- *
- * @module
- */
+/** Arguments that JavaScript has no value for: keyword arguments, and floats with whole values. */
 
 import { ArgumentTypeError } from '../errors.js';
 import { checkObject } from '../options.js';

@@ -1,8 +1,4 @@
-/**
- * PyObject: a Python object in JavaScript.
- *
- * @module
- */
+/** PyObject: a Python object in JavaScript. */
 
 import { ArgumentTypeError } from '../errors.js';
 import type { Descriptor } from '../storage/descriptor.js';

@@ -1,8 +1,6 @@
 /**
  * Operations on Python objects: writes the arguments into cells, calls native code once, and reads the result or the
  * error.
- *
- * @module
  */
 
 import { BufferError } from '../errors.js';

@@ -1,8 +1,6 @@
 /**
  * Plain calls: calls with few arguments, all of which are Python objects, numbers or tensors in native memory. They need no
  * temporaries, so V8 can inline most of the code from the call to its result.
- *
- * @module
  */
 
 import { placeOf } from '../native/export.js';

@@ -1,8 +1,6 @@
 /**
  * The proxies for Python objects. Their traps call operations, and operations make proxies, so the operations are a
  * parameter here, and this module is below operations.ts.
- *
- * @module
  */
 
 import { type DLDevice, deviceFromType } from '../device.js';

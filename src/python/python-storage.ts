@@ -1,8 +1,4 @@
-/**
- * PythonStorage: memory that a Python object owns. Releasing the storage drops the object.
- *
- * @module
- */
+/** PythonStorage: memory that a Python object owns. Releasing the storage drops the object. */
 
 import { NativeStorage } from '../native/native-storage.js';
 import { returnStorage, settleSoon } from './reference.js';

@@ -1,8 +1,4 @@
-/**
- * References to Python objects, by their number in the native table.
- *
- * @module
- */
+/** References to Python objects, by their number in the native table. */
 
 import { DisposedError } from '../errors.js';
 import { wire } from '../native/wire.js';

@@ -1,8 +1,6 @@
 /**
  * Signals belong to the JavaScript runtime: handlers that a library replaced during a tick are restored at the end of
  * the tick.
- *
- * @module
  */
 
 import { binding } from './binding.js';

@@ -1,8 +1,4 @@
-/**
- * JavaScript tensors as Python objects of a class.
- *
- * @module
- */
+/** JavaScript tensors as Python objects of a class. */
 
 import { ArgumentTypeError, BufferError } from '../errors.js';
 import { fromDLPack } from '../from-dlpack.js';

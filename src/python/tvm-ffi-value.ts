@@ -1,8 +1,6 @@
 /**
  * Python objects as arguments of TVM-FFI functions. `dlpack/tvm-ffi` calls the method `Symbol.for('tvm_ffi.value')`, so neither
  * module imports the other.
- *
- * @module
  */
 
 import { ArgumentTypeError } from '../errors.js';

@@ -1,8 +1,6 @@
 /**
  * The part of WebGPU that this module calls. These types are our own, because `lib.dom.d.ts` of older compilers has
  * none, and because Node has WebGPU only from a package.
- *
- * @module
  */
 
 import type { GPUBufferLike } from '../storage/storage.js';

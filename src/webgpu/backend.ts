@@ -1,11 +1,7 @@
-/**
- * The WebGPU backend of the core: memory and copies.
- *
- * @module
- */
+/** The WebGPU backend of the core: memory and copies. */
 
 import { BufferError } from '../errors.js';
-import { registry } from '../gpu-buffers.js';
+import { registered } from '../gpu-buffers.js';
 import type { Descriptor } from '../storage/descriptor.js';
 import { type DeviceBackend, setDeviceBackend } from '../storage/device-backend.js';
 import { copyElements, copyElementsAsync } from './copy.js';
@@ -36,5 +32,5 @@ const webgpuBackend: DeviceBackend = {
 /** Registers with the core. */
 export function register(): void {
   setDeviceBackend(['webgpu'], webgpuBackend);
-  registry.buffers = { take: takeBuffer, hold: holdBuffer, lend: lendBuffer, withoutUpload };
+  registered.buffers = { take: takeBuffer, hold: holdBuffer, lend: lendBuffer, withoutUpload };
 }

@@ -1,8 +1,4 @@
-/**
- * Tensors over GPUBuffers that a program has, and the GPUBuffers of tensors.
- *
- * @module
- */
+/** Tensors over GPUBuffers that a program has, and the GPUBuffers of tensors. */
 
 import { deviceOfGPU, type GPUDeviceLike, parseDevice } from '../device.js';
 import { type DType, parseDType } from '../dtype.js';

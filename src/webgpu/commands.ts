@@ -1,8 +1,4 @@
-/**
- * Commands that copy elements inside one GPUDevice, and the temporary buffers that they need.
- *
- * @module
- */
+/** Commands that copy elements inside one GPUDevice, and the temporary buffers that they need. */
 
 import { dtypeFromName } from '../dtype.js';
 import { BufferError, UnsupportedDTypeError } from '../errors.js';

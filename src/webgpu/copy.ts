@@ -1,8 +1,4 @@
-/**
- * Copies between GPUDevices and the host. Everything but a copy to the host is queued and needs no wait.
- *
- * @module
- */
+/** Copies between GPUDevices and the host. Everything but a copy to the host is queued and needs no wait. */
 
 import { cpu } from '../device.js';
 import { BufferError, UnsupportedDeviceError } from '../errors.js';

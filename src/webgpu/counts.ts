@@ -1,8 +1,4 @@
-/**
- * Counts of the GPUBuffers that tensors hold and, in debug mode, where they were made.
- *
- * @module
- */
+/** Counts of the GPUBuffers that tensors hold and, in debug mode, where they were made. */
 
 import { forget, isDebug, type Origin, originsOf, record } from '../storage/debug.js';
 

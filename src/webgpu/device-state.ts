@@ -1,8 +1,4 @@
-/**
- * What this module knows about each GPUDevice: whether it was lost, and the pipelines made for it.
- *
- * @module
- */
+/** What this module knows about each GPUDevice: whether it was lost, and the pipelines made for it. */
 
 import { type DeviceInfo, deviceOfGPU, gpuDeviceOf } from '../device.js';
 import { ForeignError, textOf, UnsupportedDeviceError } from '../errors.js';

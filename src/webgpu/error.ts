@@ -1,8 +1,4 @@
-/**
- * Errors of WebGPU devices.
- *
- * @module
- */
+/** Errors of WebGPU devices. */
 
 import { DLPackError } from '../errors.js';
 

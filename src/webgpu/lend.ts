@@ -1,8 +1,4 @@
-/**
- * GPUBuffers of other libraries as tensors, and GPUBuffers of tensors for other libraries.
- *
- * @module
- */
+/** GPUBuffers of other libraries as tensors, and GPUBuffers of tensors for other libraries. */
 
 import { deviceOfGPU, type GPUDeviceLike } from '../device.js';
 import { checkDType, type DType, parseDType } from '../dtype.js';

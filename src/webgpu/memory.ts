@@ -1,8 +1,4 @@
-/**
- * GPUBuffers that this module makes, and checks of those that others made.
- *
- * @module
- */
+/** GPUBuffers that this module makes, and checks of those that others made. */
 
 import { type DeviceInfo, type GPUDeviceLike, parseDevice } from '../device.js';
 import { ArgumentTypeError, BufferError } from '../errors.js';

@@ -1,8 +1,6 @@
 /**
  * Plans a copy inside a GPU: the pass of a copy in units of 1 to 16 bytes, and windows of the two buffers that fit the
  * limits of a binding.
- *
- * @module
  */
 
 import type { Pass } from '../storage/backend.js';

@@ -1,8 +1,6 @@
 /**
  * Shaders for strided copies. Shape, steps and starts are constants of the text, and each invocation moves about
  * sixteen units: a shader that reads them from a uniform and moves one unit took ten times as long.
- *
- * @module
  */
 
 import { isDense, type Move, unitsOf, type Window } from './move.js';

@@ -1,8 +1,6 @@
 /**
  * Buffers that tensors have released, kept for the next tensor of the same size. On a software adapter, making a buffer
  * of 16 MiB takes ten times as long as a copy into it.
- *
- * @module
  */
 
 import type { GpuBuffer } from './api.js';

@@ -1,8 +1,4 @@
-/**
- * Arrays of libraries that upload every array they make.
- *
- * @module
- */
+/** Arrays of libraries that upload every array they make. */
 
 interface Queue {
   writeBuffer(...args: unknown[]): void;
