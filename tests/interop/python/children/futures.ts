@@ -20,6 +20,8 @@ async def soon():
 `,
   space,
 );
+// A worker may end between the making of a coroutine and the waiting for it.
+py.import('warnings').filterwarnings('ignore', 'coroutine .* was never awaited');
 const [wait, soon] = ['wait', 'soon'].map((name) => py.getItem(space, name)) as [PyObject, PyObject];
 const future = py.getItem(space, 'future');
 const say = (value: unknown) => console.log(String(value));
