@@ -24,7 +24,7 @@ function filesIn(tree, folder) {
 /** Features that the old tree did not have, by their files. Everything else existed before. */
 const features = {
   'safetensors, npy, npz and GGUF files': /^(src|native)\/files\/(?!shared_memory)/,
-  'adapters for JavaScript libraries': /^src\/(adapters\/|protocol\/adapters|gpu-buffers|browser)/,
+  'adapters for JavaScript libraries': /^src\/(adapters\/|protocol\/adapters|browser)/,
   'WebGPU tensors': /^src\/webgpu\//,
   'tensors of WebAssembly modules': /^src\/wasm\//,
   'host memory for other processes':
@@ -45,7 +45,7 @@ const features = {
   'casts on CUDA devices': /^(src\/cuda\/cast|native\/cuda\/cast)/,
   'kept blocks, new tensors in one call, fast nested arrays':
     /^(native\/kept_blocks|src\/native\/(kept-blocks|wire-bytes)|src\/values\/iterate|src\/view-layout)/,
-  'scopes, unknown options, integers beyond 2^53 in mdspan': /^src\/(scope|options|mdspan\/integers)/,
+  'scopes, unknown options, integers beyond 2^53 in mdspan': /^src\/(scope|base\/options|mdspan\/integers)/,
 };
 
 /** Features that also grew inside files that existed before, by the commits that added them there. */

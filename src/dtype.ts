@@ -5,8 +5,8 @@
  * lanes: `'float32x4'`.
  */
 
+import { nearest } from './base/options.js';
 import { ArgumentTypeError, checkCount, describe, LayoutError, UnsupportedDTypeError } from './errors.js';
-import { nearest } from './options.js';
 
 /** `DLDataTypeCode` of dlpack.h 1.3. */
 export const TypeCode = {

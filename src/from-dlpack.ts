@@ -1,5 +1,7 @@
 /** The consumer side of the JavaScript protocol: `fromDLPack`. */
 
+import { checkOptions, type OptionNames } from './base/options.js';
+import { type StreamLike, streamHandle } from './base/stream.js';
 import { type DeviceArgument, type DeviceInfo, deviceFromType, deviceOfGPU, parseDevice } from './device.js';
 import { type DType, type DTypeInfo, dtypeFromCode, strideBits } from './dtype.js';
 import {
@@ -15,7 +17,6 @@ import {
   VersionError,
 } from './errors.js';
 import { checkShape, checkStrides, rowMajorStrides, spanOf } from './layout.js';
-import { checkOptions, type OptionNames } from './options.js';
 import { adaptObject } from './protocol/adapters.js';
 import { recordConsumed, releaseOf } from './protocol/deleter.js';
 import { rememberTaken, takeLike } from './protocol/like-last.js';
@@ -39,7 +40,6 @@ import {
   releaseOnError,
   type Storage,
 } from './storage/storage.js';
-import { type StreamLike, streamHandle } from './stream.js';
 import { shareDescriptor, Tensor } from './tensor.js';
 import { copyMisaligned } from './values/copy.js';
 import { descriptorOf, TensorView } from './view.js';

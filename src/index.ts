@@ -13,6 +13,8 @@
  * @module
  */
 
+export { type NativeStatus, nativeStatus } from './base/native-status.js';
+export type { StreamLike } from './base/stream.js';
 export {
   type Device,
   type DeviceArgument,
@@ -61,7 +63,6 @@ export {
   VersionError,
 } from './errors.js';
 export { type FromDLPackOptions, fromDLPack } from './from-dlpack.js';
-export { type NativeStatus, nativeStatus } from './native-status.js';
 export {
   DLPACK,
   DLPACK_DEVICE,
@@ -77,7 +78,6 @@ export { type Expected, expectTensor, type TensorSpec } from './spec.js';
 export type { FromOptions, WrapOptions } from './storage/arrays.js';
 export type { AllocatedData, AllocRequest, NDAllocator } from './storage/nd-alloc.js';
 export type { GPUBufferLike } from './storage/storage.js';
-export type { StreamLike } from './stream.js';
 export { type EmptyOptions, Tensor, type ToAsyncOptions, type WrappableArray } from './tensor.js';
 export type { NestedSource } from './values/nested.js';
 export { type NestedArray, TensorView } from './view.js';

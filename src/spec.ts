@@ -1,9 +1,9 @@
 /** A spec: constraints on a tensor in one object, checked at run time and then known to the compiler. */
 
+import { checkOptions, type OptionNames } from './base/options.js';
 import { type Device, parseDevice } from './device.js';
 import { type DType, parseDType } from './dtype.js';
 import { ArgumentTypeError, adviceFor, describe, SpecError } from './errors.js';
-import { checkOptions, type OptionNames } from './options.js';
 import type { Tensor } from './tensor.js';
 import { descriptorOf, TensorView } from './view.js';
 

@@ -1,11 +1,11 @@
 /// <reference lib="esnext.disposable" preserve="true" />
 /** Tensor: owns one reference to its memory. */
 
+import { checkOptions, type OptionNames } from './base/options.js';
 import { cpu, type Device, type DeviceArgument, type DLDevice, parseDevice } from './device.js';
 import { type DType, dtypeOfArray, type NaturalDType, parseDType, type TypedArray } from './dtype.js';
 import { ArgumentTypeError } from './errors.js';
 import { checkShape, checkStrides, inferShape, rowMajorStrides } from './layout.js';
-import { checkOptions, type OptionNames } from './options.js';
 import { type AdaptedSource, adaptObject } from './protocol/adapters.js';
 import { DLPACK, DLPACK_DEVICE, type DLPackRequest, type ManagedTensor } from './protocol/managed.js';
 import { produce } from './protocol/produce.js';

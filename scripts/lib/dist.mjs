@@ -53,7 +53,7 @@ const basics = ['errors', 'dtype', 'device', 'layout'];
  * a chunk of their own costs more than their lines.
  */
 const small = {
-  'index.ts': ['storage/debug', 'mdspan/driver', 'gpu-buffers'],
+  'index.ts': ['storage/debug', 'mdspan/driver', 'adapters/gpu-buffers'],
   'index.node.ts': ['native/stats'],
 };
 

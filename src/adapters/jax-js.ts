@@ -2,9 +2,9 @@
 
 import { checkDType, type DType, parseDType, type TypedArray } from '../dtype.js';
 import { ArgumentTypeError } from '../errors.js';
-import { gpuBuffers } from '../gpu-buffers.js';
 import type { GPUBufferLike } from '../storage/storage.js';
 import type { Tensor } from '../tensor.js';
+import { gpuBuffers } from './gpu-buffers.js';
 import { type AdaptOptions, checkAdapt, checkCopied, hasFloat16, type LendOptions, lend, share } from './share.js';
 
 /** The part of a jax-js `Array` that the adapter uses. Every read of `ref` adds a reference. */

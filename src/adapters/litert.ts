@@ -1,9 +1,9 @@
 /** LiteRT.js (`@litertjs/core`). */
 
 import { checkDType, type DType } from '../dtype.js';
-import { gpuBuffers } from '../gpu-buffers.js';
 import type { GPUBufferLike } from '../storage/storage.js';
 import type { Tensor } from '../tensor.js';
+import { gpuBuffers } from './gpu-buffers.js';
 import { type AdaptOptions, checkAdapt, checkCopied, type LendOptions, lend, share } from './share.js';
 
 /** The part of a LiteRT.js `Tensor` that the adapter uses. */

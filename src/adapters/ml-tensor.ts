@@ -1,9 +1,9 @@
 /** `MLTensor` of WebNN, after its specification: no platform of the tests has a context. */
 
 import { checkDType, type DType } from '../dtype.js';
-import { gpuBuffers } from '../gpu-buffers.js';
 import type { GPUBufferLike } from '../storage/storage.js';
 import { Tensor } from '../tensor.js';
+import { gpuBuffers } from './gpu-buffers.js';
 import { type AdaptOptions, checkAdapt, checkCopied, lend } from './share.js';
 
 /** The part of `MLTensor` that the adapter uses. */

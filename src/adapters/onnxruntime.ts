@@ -2,9 +2,9 @@
 
 import { arrayDTypes, checkDType, type DType } from '../dtype.js';
 import { BufferError } from '../errors.js';
-import { gpuBuffers } from '../gpu-buffers.js';
 import type { GPUBufferLike } from '../storage/storage.js';
 import type { Tensor } from '../tensor.js';
+import { gpuBuffers } from './gpu-buffers.js';
 import { type AdaptOptions, checkAdapt, type LendOptions, lend, share } from './share.js';
 
 /** The part of `ort.Tensor` that the adapter uses. */

@@ -3,10 +3,10 @@
  * tensor's memory.
  */
 
+import { checkOptions, type OptionNames } from '../base/options.js';
 import { arrayDTypes, checkDType, type DType, dtypeOfArray, type TypedArray } from '../dtype.js';
 import { ArgumentTypeError, BufferError } from '../errors.js';
 import { copyOf, fromDLPack } from '../from-dlpack.js';
-import { checkOptions, type OptionNames } from '../options.js';
 import type { WrapOptions } from '../storage/arrays.js';
 import type { Descriptor } from '../storage/descriptor.js';
 import { Tensor } from '../tensor.js';

@@ -1,9 +1,9 @@
 /** The CUDA Array Interface of our tensors, version 0 to 3. It keeps nothing alive. */
 
+import { checkOptions, type OptionNames } from '../base/options.js';
 import type { DeviceInfo } from '../device.js';
 import { ArgumentTypeError, ArgumentValueError, UnsupportedDeviceError, UnsupportedDTypeError } from '../errors.js';
 import type { NativeStorage } from '../native/native-storage.js';
-import { checkOptions, type OptionNames } from '../options.js';
 import type { Descriptor } from '../storage/descriptor.js';
 import { descriptorOf, TensorView } from '../view.js';
 import { broadcastLayout } from '../view-layout.js';

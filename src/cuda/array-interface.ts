@@ -4,6 +4,7 @@
  * An interface describes memory and keeps nothing alive. The producer names its stream, and the consumer waits for it.
  */
 
+import { checkOptions, type OptionNames } from '../base/options.js';
 import { type Device, type DeviceInfo, deviceFromType, parseDevice } from '../device.js';
 import { type DType, type DTypeInfo, dtypeFromName } from '../dtype.js';
 import { ArgumentTypeError, BufferError, LayoutError } from '../errors.js';
@@ -11,7 +12,6 @@ import { checkShape, rowMajorStrides, spanOf } from '../layout.js';
 import type { NativeStorage } from '../native/native-storage.js';
 import { enter, leave, wire } from '../native/wire.js';
 import { WireHeader } from '../native/wire-layout.js';
-import { checkOptions, type OptionNames } from '../options.js';
 import { getBackend } from '../storage/backend.js';
 import { Descriptor, Flag } from '../storage/descriptor.js';
 import { type ArrayEntries, registered } from '../storage/foreign.js';

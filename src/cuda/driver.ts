@@ -1,8 +1,8 @@
 /** Loads the CUDA driver, once for the process, and attaches this thread to it. */
 
+import { checkOptions, type OptionNames } from '../base/options.js';
 import { ArgumentTypeError, ArgumentValueError, LoadError } from '../errors.js';
 import { isSameFile, native } from '../native/load.js';
-import { checkOptions, type OptionNames } from '../options.js';
 import type { CudaBinding } from './binding.js';
 import { CudaError } from './error.js';
 

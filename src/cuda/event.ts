@@ -1,11 +1,11 @@
 /** Event: a point in the work of a stream. */
 
+import { checkOptions, type OptionNames } from '../base/options.js';
+import type { StreamArgument } from '../base/stream.js';
 import type { Device, DeviceInfo } from '../device.js';
 import { ArgumentTypeError, DisposedError } from '../errors.js';
 import { wire } from '../native/wire.js';
-import { checkOptions, type OptionNames } from '../options.js';
 import { disposeSymbol } from '../storage/storage.js';
-import type { StreamArgument } from '../stream.js';
 import { parseCudaDevice } from './devices.js';
 import { Owned } from './owned.js';
 import { begin, mark, onEvent, run } from './requests.js';

@@ -1,5 +1,6 @@
 /** CUDA IPC: shares device memory with other processes of this machine, and opens theirs. */
 
+import type { StreamArgument } from '../base/stream.js';
 import { type DeviceInfo, parseDevice } from '../device.js';
 import { ArgumentTypeError, ArgumentValueError, BufferError, LayoutError, UnsupportedDeviceError } from '../errors.js';
 import { NativeStorage } from '../native/native-storage.js';
@@ -8,7 +9,6 @@ import { readHex, writeHex } from '../native/wire-bytes.js';
 import type { Descriptor } from '../storage/descriptor.js';
 import type { OpenedMemory, SharedMemory } from '../storage/device-backend.js';
 import { releaseOnError, type Storage } from '../storage/storage.js';
-import type { StreamArgument } from '../stream.js';
 import { devices, parseCudaDevice, uuidOf } from './devices.js';
 import { allocate } from './memory.js';
 import { begin, run } from './requests.js';

@@ -3,9 +3,9 @@
  * objects.
  */
 
+import { type StreamArgument, streamHandle } from '../base/stream.js';
 import type { DeviceInfo } from '../device.js';
 import { ArgumentTypeError, ArgumentValueError, DisposedError } from '../errors.js';
-import { type StreamArgument, streamHandle } from '../stream.js';
 import { checkHandle, currentHandle, streamOfNumber } from './current.js';
 import type { Owned } from './owned.js';
 

@@ -1,11 +1,11 @@
 /** Stream: a queue of work on a device, which runs in order. */
 
+import { checkOptions, type OptionNames } from '../base/options.js';
+import type { StreamArgument } from '../base/stream.js';
 import type { Device, DeviceInfo } from '../device.js';
 import { ArgumentTypeError, ArgumentValueError } from '../errors.js';
 import { wire } from '../native/wire.js';
-import { checkOptions, type OptionNames } from '../options.js';
 import { disposeSymbol } from '../storage/storage.js';
-import type { StreamArgument } from '../stream.js';
 import { currentHandle, LEGACY_STREAM, PER_THREAD_STREAM, setCurrentHandle } from './current.js';
 import { parseCudaDevice } from './devices.js';
 import { Event, type EventOptions, eventOptionNames, liveEvent } from './event.js';

@@ -1,8 +1,8 @@
 /** Opens files of tensors: paths synchronously, URLs and Blobs with a promise. */
 
+import { checkOptions, type OptionNames } from '../base/options.js';
 import { type DType, parseDType } from '../dtype.js';
 import { ArgumentTypeError, ArgumentValueError } from '../errors.js';
-import { checkOptions, type OptionNames } from '../options.js';
 import { Tensor } from '../tensor.js';
 import type { TensorEntry } from './entry.js';
 import { readGguf } from './gguf.js';

@@ -1,10 +1,10 @@
 /// <reference lib="esnext.disposable" preserve="true" />
 /** TensorFile: an open file of named tensors. Its tensors may outlive it. */
 
+import { checkOptions, type OptionNames } from '../base/options.js';
 import { type Device, type DeviceInfo, parseDevice } from '../device.js';
 import type { DType } from '../dtype.js';
 import { ArgumentTypeError, ArgumentValueError, DisposedError } from '../errors.js';
-import { checkOptions, type OptionNames } from '../options.js';
 import type { Descriptor } from '../storage/descriptor.js';
 import { disposeSymbol } from '../storage/storage.js';
 import { Tensor } from '../tensor.js';

@@ -3,8 +3,8 @@
  * memory are not copied.
  */
 
+import { checkOptions, type OptionNames } from '../base/options.js';
 import { ArgumentTypeError, ArgumentValueError } from '../errors.js';
-import { checkOptions, type OptionNames } from '../options.js';
 import type { Descriptor } from '../storage/descriptor.js';
 import { descriptorOf, TensorView } from '../view.js';
 import { crc32 } from './crc32.js';

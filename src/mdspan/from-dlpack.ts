@@ -1,5 +1,6 @@
 /** DLTensor to spans: `toHostMdspan`, `toDeviceMdspan` and `toManagedMdspan`, with the checks of the C++ library. */
 
+import { checkOptions, type OptionNames } from '../base/options.js';
 import type { DLDataType } from '../dtype.js';
 import {
   ArgumentTypeError,
@@ -10,7 +11,6 @@ import {
   UnsupportedDeviceError,
   UnsupportedDTypeError,
 } from '../errors.js';
-import { checkOptions, type OptionNames } from '../options.js';
 import { defaultAccessor, type PointerAccessor } from './accessor.js';
 import { type ElementInfo, type ElementType, parseElementType } from './element-type.js';
 import { type BigShape, Extents } from './extents.js';

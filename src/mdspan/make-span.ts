@@ -1,9 +1,9 @@
 /** `hostMdspan`, `deviceMdspan` and `managedMdspan`. */
 
+import { checkOptions, type OptionNames } from '../base/options.js';
 import type { DType } from '../dtype.js';
 import { ArgumentTypeError, ArgumentValueError, LayoutError, UnsupportedDeviceError } from '../errors.js';
 import { spanOf } from '../layout.js';
-import { checkOptions, type OptionNames } from '../options.js';
 import type { WrappableArray } from '../tensor.js';
 import { descriptorOf, TensorView } from '../view.js';
 import { type Accessor, defaultAccessor, type PointerAccessor } from './accessor.js';

@@ -3,10 +3,10 @@
  * handle.
  */
 
+import { checkOptions, type OptionNames } from '../base/options.js';
 import { cpu, DeviceType, deviceFromType } from '../device.js';
 import { dtypeOfArray, type NaturalDType, type TypedArray } from '../dtype.js';
 import { ArgumentTypeError, ArgumentValueError, BufferError, describe, LayoutError, ReadOnlyError } from '../errors.js';
-import { checkOptions, type OptionNames } from '../options.js';
 import { checkAttached } from '../storage/arrays.js';
 import { BufferStorage, bufferLength } from '../storage/storage.js';
 import type { WrappableArray } from '../tensor.js';

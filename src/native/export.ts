@@ -1,8 +1,8 @@
 /** Exports tensors as managed tensors, and the table of the C exchange API. */
 
+import { checkOptions, type OptionNames } from '../base/options.js';
 import { ArgumentTypeError, ArgumentValueError, adviceFor, BufferError } from '../errors.js';
 import { MAX_NDIM } from '../layout.js';
-import { checkOptions, type OptionNames } from '../options.js';
 import { isDebug, recordExport } from '../storage/debug.js';
 import { type Descriptor, UNSENT } from '../storage/descriptor.js';
 import { BufferStorage, type Storage } from '../storage/storage.js';

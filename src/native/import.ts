@@ -1,8 +1,8 @@
 /** Imports managed tensors as Tensors. */
 
+import { checkOptions, type OptionNames } from '../base/options.js';
 import { type DType, dtypeFromCode } from '../dtype.js';
 import { ArgumentTypeError, BufferError, type DLPackError } from '../errors.js';
-import { checkOptions, type OptionNames } from '../options.js';
 import type { Descriptor } from '../storage/descriptor.js';
 import { Tensor } from '../tensor.js';
 import { copyBytes } from '../values/copy.js';

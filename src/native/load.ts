@@ -1,8 +1,8 @@
 /** Finds and loads the addon, once, on first use. */
 
+import type { NativeStatus } from '../base/native-status.js';
+import { variable } from '../base/variable.js';
 import { ArgumentTypeError, ArgumentValueError, LoadError } from '../errors.js';
-import type { NativeStatus } from '../native-status.js';
-import { variable } from '../variable.js';
 import type { Addon, Binding } from './binding.js';
 import { watchKept } from './kept-blocks.js';
 import { node } from './node-modules.js';

@@ -1,7 +1,7 @@
 /** What this runtime and this thread allow for JavaScript memory. */
 
+import { variable } from '../base/variable.js';
 import { isResizable, isShared } from '../storage/storage.js';
-import { variable } from '../variable.js';
 import { node } from './node-modules.js';
 
 interface Rules {

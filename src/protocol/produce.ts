@@ -1,8 +1,8 @@
 /** The producer side of the JavaScript protocol: managed tensors from memory this package holds. */
 
+import { checkObject } from '../base/options.js';
 import { DeviceType, deviceFromType } from '../device.js';
 import { BufferError } from '../errors.js';
-import { checkObject } from '../options.js';
 import { getBackend } from '../storage/backend.js';
 import { type Descriptor, KNOWN_FLAGS } from '../storage/descriptor.js';
 import { getDeviceBackend } from '../storage/device-backend.js';

@@ -3,8 +3,8 @@
  * Coroutines run on one asyncio loop, which has a thread of its own and serves all JavaScript threads of the process.
  */
 
+import { checkOptions, type OptionNames } from '../base/options.js';
 import { ArgumentTypeError, BufferError } from '../errors.js';
-import { checkOptions, type OptionNames } from '../options.js';
 import { callAsync, newNumber, promiseFor, stopWaiting } from './async.js';
 import { binding } from './binding.js';
 import { PythonError } from './error.js';

@@ -1,11 +1,11 @@
 /** The interpreter: CPython in this process. */
 
+import { checkOptions, type OptionNames } from '../base/options.js';
 import { ArgumentValueError, LoadError } from '../errors.js';
 import { native } from '../native/load.js';
 import { node } from '../native/node-modules.js';
 import { beforeStats } from '../native/stats.js';
 import { isMainThread } from '../native/threads.js';
-import { checkOptions, type OptionNames } from '../options.js';
 import { registered } from '../storage/foreign.js';
 import type { Tensor } from '../tensor.js';
 import { readArray, takeArray } from './array-interface.js';

@@ -1,7 +1,7 @@
 /** Arguments that JavaScript has no value for: keyword arguments, and floats with whole values. */
 
+import { checkObject } from '../base/options.js';
 import { ArgumentTypeError } from '../errors.js';
-import { checkObject } from '../options.js';
 
 /** Keyword arguments, made with `kwargs({ ... })`, as the last argument of a call. */
 export class Keywords {

@@ -3,9 +3,9 @@
  * parameter here, and this module is below operations.ts.
  */
 
+import { checkObject } from '../base/options.js';
 import { type DLDevice, deviceFromType } from '../device.js';
 import { ArgumentTypeError } from '../errors.js';
-import { checkObject } from '../options.js';
 import { DLPACK, DLPACK_DEVICE, type DLPackRequest } from '../protocol/managed.js';
 import { produce } from '../protocol/produce.js';
 import { collectLater } from '../storage/collect.js';

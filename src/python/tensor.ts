@@ -1,9 +1,9 @@
 /** JavaScript tensors as Python objects of a class. */
 
+import { checkOptions, type OptionNames } from '../base/options.js';
 import { ArgumentTypeError, BufferError } from '../errors.js';
 import { fromDLPack } from '../from-dlpack.js';
 import { placeOf, withMemory } from '../native/export.js';
-import { checkOptions, type OptionNames } from '../options.js';
 import { DLPACK, type DLPackProducer } from '../protocol/managed.js';
 import type { Descriptor } from '../storage/descriptor.js';
 import { descriptorOf, TensorView } from '../view.js';

@@ -1,8 +1,8 @@
 /** Objects in Ray's object store. */
 
+import { checkOptions, type OptionNames } from '../base/options.js';
 import { ArgumentTypeError } from '../errors.js';
 import { node } from '../native/node-modules.js';
-import { checkOptions, type OptionNames } from '../options.js';
 import { awaitWith, newSettler, signalOf } from '../python/futures.js';
 import { callAsync, isPyObject, type PyArgument, type PyObject } from '../python/index.js';
 import { taskError } from './error.js';

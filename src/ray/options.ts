@@ -1,6 +1,6 @@
 /** Options of Ray: their JavaScript names, and the names that Ray has for them. */
 
-import { checkOptions, type OptionNames } from '../options.js';
+import { checkOptions, type OptionNames } from '../base/options.js';
 import { type Keywords, kwargs, type PyObject } from '../python/index.js';
 
 /** Ray's `runtime_env`, with Ray's own names: `{ env_vars: { ... }, working_dir: '...' }`. */

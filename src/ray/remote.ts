@@ -1,7 +1,7 @@
 /** Tasks and actors. */
 
+import { checkOptions, type OptionNames } from '../base/options.js';
 import { ArgumentTypeError, ArgumentValueError } from '../errors.js';
-import { checkOptions, type OptionNames } from '../options.js';
 import { callAsync, isPyObject, type Keywords, kwargs, type PyArgument, type PyObject } from '../python/index.js';
 import { workerCommand } from './command.js';
 import { load } from './helpers.js';

@@ -1,5 +1,6 @@
 /** A description of a tensor for another process: its memory, from the backend of its device, and its layout. */
 
+import type { StreamArgument } from '../base/stream.js';
 import { type DeviceKind, parseDevice } from '../device.js';
 import { type DType, type DTypeInfo, parseDType, strideBits } from '../dtype.js';
 import { ArgumentTypeError, ArgumentValueError, LayoutError, UnsupportedDeviceError } from '../errors.js';
@@ -8,7 +9,6 @@ import { isSealed, isShareable } from '../native/host-sharing.js';
 import { allocateShareable, cannotShare, sharingOf } from '../storage/allocate.js';
 import { Descriptor, Flag } from '../storage/descriptor.js';
 import { getDeviceBackend, type SharedMemory, type SharingBackend } from '../storage/device-backend.js';
-import type { StreamArgument } from '../stream.js';
 import { convertElements } from '../values/convert.js';
 
 /**

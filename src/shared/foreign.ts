@@ -3,13 +3,13 @@
  * program with named memory or a memory file.
  */
 
+import { checkOptions, type OptionNames } from '../base/options.js';
 import { cpu } from '../device.js';
 import type { DType } from '../dtype.js';
 import { ArgumentTypeError, ArgumentValueError } from '../errors.js';
 import { rowMajorStrides } from '../layout.js';
 import { readHandle } from '../native/host-sharing.js';
 import { checkName, openSharedMemory, type SharedPlace, takePart } from '../native/shared-memory.js';
-import { checkOptions, type OptionNames } from '../options.js';
 import { Descriptor, Flag } from '../storage/descriptor.js';
 import { count, rangeOf, readLayout, type SharedTensor } from './description.js';
 

@@ -1,12 +1,12 @@
 /** The two functions: `shareTensor` describes a tensor for another thread or process, `openTensor` opens it there. */
 
+import { checkOptions, type OptionNames } from '../base/options.js';
+import type { StreamArgument } from '../base/stream.js';
 import type { DType } from '../dtype.js';
 import { ArgumentTypeError, ArgumentValueError } from '../errors.js';
 import { checkTensor } from '../native/export.js';
-import { checkOptions, type OptionNames } from '../options.js';
 import type { Descriptor } from '../storage/descriptor.js';
 import { getDeviceBackend } from '../storage/device-backend.js';
-import type { StreamArgument } from '../stream.js';
 import { Tensor } from '../tensor.js';
 import type { TensorView } from '../view.js';
 import { describeTensor, openDescription, type SharedTensor } from './description.js';

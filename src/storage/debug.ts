@@ -1,6 +1,6 @@
 /** Debug mode: records where each live storage, export and GPUBuffer was made, to find leaks. */
 
-import { variable } from '../variable.js';
+import { variable } from '../base/variable.js';
 
 /** A live import, allocation or export, and the stack trace of its origin. */
 export interface Origin {

@@ -3,8 +3,8 @@
  * here.
  */
 
+import type { StreamArgument } from '../base/stream.js';
 import type { DeviceInfo, DeviceKind } from '../device.js';
-import type { StreamArgument } from '../stream.js';
 import type { Descriptor } from './descriptor.js';
 import type { Storage } from './storage.js';
 

@@ -1,8 +1,8 @@
 /** Kernels compiled from source at run time. */
 
+import { checkOptions } from '../base/options.js';
 import { ArgumentTypeError } from '../errors.js';
 import { node } from '../native/node-modules.js';
-import { checkOptions } from '../options.js';
 import type { FFIFunction } from './calls.js';
 import { build, type Recipe } from './compile/build.js';
 import { cacheFolder, digestOf, findBuild, keepBuild } from './compile/cache.js';

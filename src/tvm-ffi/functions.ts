@@ -1,8 +1,8 @@
 /** Functions by name, and JavaScript functions under a name. */
 
+import { checkOptions } from '../base/options.js';
 import { ArgumentTypeError, ArgumentValueError } from '../errors.js';
 import { wire } from '../native/wire.js';
-import { checkOptions } from '../options.js';
 import { type FFIFunction, functionAt, invokeForView, invokeLocked } from './calls.js';
 import { takeRaised } from './errors.js';
 import { builtin, findGlobal } from './globals.js';

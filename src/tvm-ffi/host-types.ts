@@ -3,9 +3,9 @@
  * its type, whose fields and methods are those of the JavaScript object, and comes back as itself.
  */
 
+import { checkOptions } from '../base/options.js';
 import { ArgumentTypeError, ArgumentValueError } from '../errors.js';
 import { wire } from '../native/wire.js';
-import { checkOptions } from '../options.js';
 import { takeRaised } from './errors.js';
 import { hostTypes, type JavaScriptFunction, makeCallback } from './host-objects.js';
 import { keep } from './host-values.js';

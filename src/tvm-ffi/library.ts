@@ -3,10 +3,10 @@
  * contains the library, but Python does not run here.
  */
 
+import { checkOptions } from '../base/options.js';
 import { ArgumentTypeError, ArgumentValueError, LoadError } from '../errors.js';
 import { isSameFile, native } from '../native/load.js';
 import { node } from '../native/node-modules.js';
-import { checkOptions } from '../options.js';
 import type { FFIBinding } from './binding.js';
 import { operations } from './call-operations.js';
 

@@ -1,11 +1,11 @@
 /** Streams: the queues for kernels of a device. They are set per thread, for the duration of a call. */
 
+import { type StreamLike, streamHandle } from '../base/stream.js';
 import { type Device, type DeviceInfo, parseDevice } from '../device.js';
 import { ArgumentTypeError, ArgumentValueError } from '../errors.js';
 import { wire } from '../native/wire.js';
 import type { Descriptor } from '../storage/descriptor.js';
 import { getDeviceBackend, type StreamBackend } from '../storage/device-backend.js';
-import { type StreamLike, streamHandle } from '../stream.js';
 import { takeRaised } from './errors.js';
 import { ffi, library } from './library.js';
 import { enter, request } from './slot.js';

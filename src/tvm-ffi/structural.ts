@@ -1,7 +1,7 @@
 /** Values by their structure: compared, hashed, written as JSON, and copied, by the functions of the library. */
 
+import { checkOptions } from '../base/options.js';
 import { ArgumentTypeError } from '../errors.js';
-import { checkOptions } from '../options.js';
 import { invoke } from './calls.js';
 import { builtin } from './globals.js';
 

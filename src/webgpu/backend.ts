@@ -1,7 +1,7 @@
 /** The WebGPU backend of the core: memory and copies. */
 
+import { registered } from '../adapters/gpu-buffers.js';
 import { BufferError } from '../errors.js';
-import { registered } from '../gpu-buffers.js';
 import type { Descriptor } from '../storage/descriptor.js';
 import { type DeviceBackend, setDeviceBackend } from '../storage/device-backend.js';
 import { copyElements, copyElementsAsync } from './copy.js';

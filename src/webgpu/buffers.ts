@@ -1,10 +1,10 @@
 /** Tensors over GPUBuffers that a program has, and the GPUBuffers of tensors. */
 
+import { checkOptions, type OptionNames } from '../base/options.js';
 import { deviceOfGPU, type GPUDeviceLike, parseDevice } from '../device.js';
 import { type DType, parseDType } from '../dtype.js';
 import { ArgumentTypeError, checkCount, UnsupportedDeviceError } from '../errors.js';
 import { checkShape, checkStrides, rowMajorStrides } from '../layout.js';
-import { checkOptions, type OptionNames } from '../options.js';
 import { Descriptor, Flag } from '../storage/descriptor.js';
 import { type GPUBufferLike, GpuStorage } from '../storage/storage.js';
 import { Tensor } from '../tensor.js';

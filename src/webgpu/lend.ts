@@ -1,10 +1,10 @@
 /** GPUBuffers of other libraries as tensors, and GPUBuffers of tensors for other libraries. */
 
+import type { BufferNeed, BufferOptions, GpuBuffers, LentBuffer } from '../adapters/gpu-buffers.js';
 import { deviceOfGPU, type GPUDeviceLike } from '../device.js';
 import { checkDType, type DType, parseDType } from '../dtype.js';
 import { ArgumentTypeError, BufferError, UnsupportedDeviceError } from '../errors.js';
 import { copyOf } from '../from-dlpack.js';
-import type { BufferNeed, BufferOptions, GpuBuffers, LentBuffer } from '../gpu-buffers.js';
 import { checkShape, rowMajorStrides } from '../layout.js';
 import { Descriptor } from '../storage/descriptor.js';
 import { type GPUBufferLike, GpuStorage } from '../storage/storage.js';

@@ -11,17 +11,18 @@ const source = fileURLToPath(new URL('../../../src', import.meta.url));
  * may import earlier ones, and what `also` names; never the other way round.
  */
 const layers: readonly (readonly string[])[] = [
-  ['errors', 'native-status', 'variable'],
-  ['options'],
-  ['dtype', 'device', 'layout', 'stream'],
+  ['errors'],
+  ['base'],
+  ['dtype', 'device', 'layout'],
   ['view-layout'],
   ['storage'],
   ['values'],
   ['protocol'],
   ['view'],
   ['tensor'],
-  ['from-dlpack', 'gpu-buffers', 'spec', 'scope'],
-  ['abi', 'mdspan', 'files', 'adapters', 'webgpu', 'index'],
+  ['from-dlpack', 'spec', 'scope'],
+  ['abi', 'mdspan', 'files', 'adapters', 'index'],
+  ['webgpu'],
   ['native', 'wasm'],
   ['index.node', 'browser'],
   ['mdspan.node', 'files/node'],

@@ -4,7 +4,7 @@
  * default stream.
  */
 
-import { ArgumentTypeError } from './errors.js';
+import { ArgumentTypeError } from '../errors.js';
 
 /** A stream of any library. `handle` is the driver's handle, as in `Stream` of dlpack/cuda. */
 export interface StreamLike {

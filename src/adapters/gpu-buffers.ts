@@ -3,11 +3,11 @@
  * WebGPU do not contain them.
  */
 
-import type { DType } from './dtype.js';
-import { BufferError } from './errors.js';
-import type { GPUData } from './protocol/managed.js';
-import type { GPUBufferLike } from './storage/storage.js';
-import type { Tensor } from './tensor.js';
+import type { DType } from '../dtype.js';
+import { BufferError } from '../errors.js';
+import type { GPUData } from '../protocol/managed.js';
+import type { GPUBufferLike } from '../storage/storage.js';
+import type { Tensor } from '../tensor.js';
 
 /** What a library accepts as the memory of a tensor. No library takes an offset. */
 export interface BufferNeed {

@@ -3,7 +3,7 @@
  * otherwise be ignored silently. A protocol request is different: it ignores unknown fields (docs/spec.md).
  */
 
-import { ArgumentTypeError } from './errors.js';
+import { ArgumentTypeError } from '../errors.js';
 
 /** The names of all options of an interface: `{ copy: true, device: true }`. The compiler finds a forgotten name. */
 export type OptionNames<T> = { readonly [Name in keyof T]-?: true };
