@@ -1,6 +1,6 @@
 /** Devices: every device type of DLPack 1.3, as a string (`'cpu'`, `'cuda:1'`) and as `(type, id)`. */
 
-import { ArgumentTypeError, describe, UnsupportedDeviceError } from './errors.js';
+import { ArgumentTypeError, describe, isUsable, UnsupportedDeviceError } from './errors.js';
 
 /** `DLDeviceType` of dlpack.h 1.3. DLPack never assigned the numbers 5 and 6. */
 export const DeviceType = {
@@ -121,7 +121,7 @@ function isGPUDevice(device: object): device is GPUDeviceLike {
 
 /** A device given as a name (`'cuda'` means `'cuda:0'`), as `DLDevice` numbers, or as a GPUDevice. */
 export function parseDevice(device: DeviceArgument | DLDevice): DeviceInfo {
-  if (typeof device === 'object' && device !== null) {
+  if (isUsable(device)) {
     if ('type' in device) return deviceFromType(device.type, device.id);
     if (isGPUDevice(device)) return deviceOfGPU(device);
   }

@@ -6,7 +6,7 @@
  */
 
 import { nearest } from './base/options.js';
-import { ArgumentTypeError, checkCount, describe, LayoutError, UnsupportedDTypeError } from './errors.js';
+import { ArgumentTypeError, checkCount, describe, isUsable, LayoutError, UnsupportedDTypeError } from './errors.js';
 
 /** `DLDataTypeCode` of dlpack.h 1.3. */
 export const TypeCode = {
@@ -240,8 +240,7 @@ function otherNames(name: string): string | undefined {
 
 /** A dtype given as a name or as `DLDataType` numbers. */
 export function parseDType(dtype: DType | DLDataType): DTypeInfo {
-  if (typeof dtype === 'object' && dtype !== null && 'code' in dtype)
-    return dtypeFromCode(dtype.code, dtype.bits, dtype.lanes);
+  if (isUsable(dtype) && 'code' in dtype) return dtypeFromCode(dtype.code, dtype.bits, dtype.lanes);
   return dtypeFromName(dtype as DType);
 }
 

@@ -271,6 +271,16 @@ export function adviceFor(value: unknown): string {
   }
 }
 
+/** True for an object, except a revoked proxy, on which every operation throws. */
+export function isUsable(value: unknown): value is object {
+  try {
+    // Only a revoked proxy throws here, and no user code runs.
+    return typeof value === 'object' && value !== null && (Array.isArray(value) || true);
+  } catch {
+    return false;
+  }
+}
+
 /** The text of a thrown value, which may have no text. */
 export function textOf(error: unknown): string {
   try {

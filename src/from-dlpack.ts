@@ -195,7 +195,7 @@ function streamFor(source: unknown, device: DeviceInfo | null): bigint | null {
 function ask(source: unknown, request: DLPackRequest): unknown {
   const producer = source as Partial<DLPackProducer & ForeignProducer> | null | undefined;
   const method = producer?.[DLPACK];
-  if (typeof method === 'function') return method.call(producer, request);
+  if (typeof method === 'function') return Reflect.apply(method, producer, [request]);
   return typeof producer?.__dlpack__ === 'function' ? producer.__dlpack__(request) : source;
 }
 

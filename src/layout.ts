@@ -6,7 +6,7 @@
  * frozen arrays four times slower (measured on V8 11), so a descriptor shows frozen copies instead.
  */
 
-import { ArgumentTypeError, ArgumentValueError, describe, IndexError, LayoutError } from './errors.js';
+import { ArgumentTypeError, ArgumentValueError, describe, IndexError, isUsable, LayoutError } from './errors.js';
 
 /** NumPy's limit, and the number of axes that a tensor on the wire can have. */
 export const MAX_NDIM = 64;
@@ -61,7 +61,7 @@ export function checkStrides(strides: ArrayLike<number>, shape: readonly number[
 
 /** A checked copy of integers. */
 export function checkIntegers(values: ArrayLike<number>, argument: string): readonly number[] {
-  const length = typeof values === 'object' && values !== null ? values.length : -1;
+  const length = isUsable(values) ? values.length : -1;
   if (!Number.isInteger(length) || length < 0) {
     throw new ArgumentTypeError(argument, 'an array of integers such as [2, 3]', values);
   }

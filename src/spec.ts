@@ -3,7 +3,7 @@
 import { checkOptions, type OptionNames } from './base/options.js';
 import { type Device, parseDevice } from './device.js';
 import { type DType, parseDType } from './dtype.js';
-import { ArgumentTypeError, adviceFor, describe, SpecError } from './errors.js';
+import { ArgumentTypeError, adviceFor, describe, isUsable, SpecError } from './errors.js';
 import type { Tensor } from './tensor.js';
 import { descriptorOf, TensorView } from './view.js';
 
@@ -48,7 +48,7 @@ export function expectTensor(x: unknown, spec: TensorSpec): TensorView {
   }
   const descriptor = descriptorOf(x);
   if (spec.dtype !== undefined) {
-    const allowed = (Array.isArray(spec.dtype) ? spec.dtype : [spec.dtype]).map(parseDType);
+    const allowed = (isUsable(spec.dtype) && Array.isArray(spec.dtype) ? spec.dtype : [spec.dtype]).map(parseDType);
     if (!allowed.includes(descriptor.dtype)) {
       throw new SpecError('dtype', allowed.map((dtype) => dtype.name).join(' or '), descriptor.dtype.name);
     }
@@ -56,7 +56,7 @@ export function expectTensor(x: unknown, spec: TensorSpec): TensorView {
   if (spec.shape !== undefined) {
     const { shape } = descriptor;
     const expected = spec.shape;
-    if (!Array.isArray(expected)) throw new ArgumentTypeError('shape', 'lengths such as [null, 3]', expected);
+    if (!isUsable(expected) || !Array.isArray(expected)) throw new ArgumentTypeError('shape', 'lengths such as [null, 3]', expected);
     if (shape.length !== expected.length || expected.some((length, i) => length !== null && length !== shape[i])) {
       throw new SpecError('shape', `[${expected.map((n) => n ?? 'any').join(', ')}]`, `[${shape.join(', ')}]`);
     }

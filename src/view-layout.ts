@@ -4,7 +4,7 @@
  * (bench/results/everyday.md).
  */
 
-import { ArgumentTypeError, ArgumentValueError, describe, IndexError, LayoutError } from './errors.js';
+import { ArgumentTypeError, ArgumentValueError, describe, IndexError, isUsable, LayoutError } from './errors.js';
 import {
   checkIndex,
   checkIntegers,
@@ -90,7 +90,7 @@ export function sliceLayout(layout: Layout, ranges: readonly SliceRange[]): Layo
     let count = length;
     let step = 1;
     if (range !== null && range !== undefined) {
-      if (!Array.isArray(range) || range.length > 3) {
+      if (!isUsable(range) || !Array.isArray(range) || range.length > 3) {
         throw new ArgumentTypeError(`range ${i}`, 'an index, null or [start, stop, step]', range);
       }
       // Read by index, because taking the array apart would use its iterator.

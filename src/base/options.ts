@@ -3,14 +3,14 @@
  * otherwise be ignored silently. A protocol request is different: it ignores unknown fields (docs/spec.md).
  */
 
-import { ArgumentTypeError } from '../errors.js';
+import { ArgumentTypeError, isUsable } from '../errors.js';
 
 /** The names of all options of an interface: `{ copy: true, device: true }`. The compiler finds a forgotten name. */
 export type OptionNames<T> = { readonly [Name in keyof T]-?: true };
 
 /** Throws unless `options` is an object. A shape, a name or a flag in its place would be ignored silently. */
 export function checkObject(options: unknown, example: string, argument = 'options'): void {
-  if (typeof options !== 'object' || options === null || Array.isArray(options)) {
+  if (!isUsable(options) || Array.isArray(options)) {
     throw new ArgumentTypeError(argument, `an object such as ${example}`, options);
   }
 }

@@ -4,7 +4,7 @@
  * default stream.
  */
 
-import { ArgumentTypeError } from '../errors.js';
+import { ArgumentTypeError, isUsable } from '../errors.js';
 
 /** A stream of any library. `handle` is the driver's handle, as in `Stream` of dlpack/cuda. */
 export interface StreamLike {
@@ -17,7 +17,7 @@ export type StreamArgument = StreamLike | bigint | null | undefined;
 /** The number of a stream, or null. */
 export function streamHandle(stream: StreamArgument): bigint | null {
   if (stream === undefined || stream === null || typeof stream === 'bigint') return stream ?? null;
-  const handle: unknown = typeof stream === 'object' ? stream.handle : undefined;
+  const handle: unknown = isUsable(stream) ? stream.handle : undefined;
   if (typeof handle === 'bigint') return handle;
   throw new ArgumentTypeError('stream', 'a Stream of dlpack/cuda, a bigint or null', stream);
 }

@@ -2,7 +2,7 @@
 
 import { cpu } from '../device.js';
 import { type DType, type DTypeInfo, strideBits, type TypedArray } from '../dtype.js';
-import { ArgumentTypeError, BufferError, checkCount } from '../errors.js';
+import { ArgumentTypeError, BufferError, checkCount, isUsable } from '../errors.js';
 import { checkShape, checkStrides, inferShape, rowMajorStrides } from '../layout.js';
 import { Descriptor, Flag, type SentLayout, UNSENT } from './descriptor.js';
 import { BufferStorage, bufferLength, clone, isDetached, isShared, regionOf } from './storage.js';
@@ -69,7 +69,9 @@ function describeLine(storage: BufferStorage, length: number, dtype: DTypeInfo, 
 
 /** A checked shape. One length of -1 becomes the largest that fits. */
 function inferRoom(wanted: readonly number[], room: number): readonly number[] {
-  return Array.isArray(wanted) && wanted.includes(-1) ? inferShape(wanted, room) : checkShape(wanted);
+  return isUsable(wanted) && Array.isArray(wanted) && wanted.includes(-1)
+    ? inferShape(wanted, room)
+    : checkShape(wanted);
 }
 
 /** Throws for a detached buffer. Its length is 0, so the length cannot distinguish it from an empty buffer. */

@@ -1,5 +1,5 @@
 import * as dlpack from 'dlpack';
-import { equal, ok } from '../assert.js';
+import { equal, ok, throws } from '../assert.js';
 import { test } from '../harness.js';
 
 const { isDLPackError } = dlpack;
@@ -36,6 +36,41 @@ function revoked(): object {
   revoke();
   return proxy;
 }
+
+test('a revoked proxy is refused like any other wrong value', () => {
+  const x = dlpack.Tensor.zeros([2], 'float32');
+  const proxy = revoked() as never;
+  for (const action of [
+    () => x.copyFrom(proxy),
+    () => dlpack.Tensor.empty(proxy, 'float32'),
+    () => dlpack.Tensor.empty([2], proxy),
+    () => dlpack.Tensor.empty([2], 'float32', proxy),
+    () => dlpack.Tensor.empty([2], 'float32', { device: proxy }),
+    () => dlpack.Tensor.wrap(new Float32Array(2), { shape: proxy }),
+    () => dlpack.Tensor.wrap(new Float32Array(2), { shape: [2], strides: proxy }),
+    () => dlpack.fromDLPack(x, proxy),
+    () => x.reshape(proxy),
+    () => x.transpose(proxy),
+    () => x.astype(proxy),
+    () => x.to(proxy),
+    () => dlpack.parseDType(proxy),
+    () => dlpack.parseDevice(proxy),
+    () => dlpack.expectTensor(x, proxy),
+    () => dlpack.expectTensor(x, { dtype: proxy }),
+    () => dlpack.expectTensor(x, { shape: proxy }),
+    () => x.slice(proxy),
+    () => dlpack.fromDLPack(x, { device: proxy }),
+    () => dlpack.fromDLPack(x, { stream: proxy }),
+  ]) {
+    throws('TypeError', 'but received an object of no class', action);
+  }
+});
+
+test('a protocol method without a prototype is called', () => {
+  const x = dlpack.Tensor.from([1, 2], { dtype: 'float32' });
+  const method = Object.setPrototypeOf((request?: object) => x[dlpack.DLPACK](request), null);
+  equal(dlpack.fromDLPack(Object.assign(Object.create(null), { [dlpack.DLPACK]: method })).toArray(), [1, 2]);
+});
 
 test('messages survive hostile values', () => {
   const hostile = {
