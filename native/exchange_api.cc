@@ -44,6 +44,11 @@ static int Allocate(DLTensor* prototype, DLManagedTensorVersioned** out, void* e
   if (device_type != kDLCUDA) descriptor.device.device_id = 0;  // other device types have no number
   const uint64_t nbytes = static_cast<uint64_t>(reach.high);
   Storage* storage = device_type == kDLCPU ? AllocateStorage(nbytes) : AllocateOnDevice(prototype->device, nbytes);
+  // Nobody writes the bits after the last packed element.
+  const bool is_packed = descriptor.dtype.bits * descriptor.dtype.lanes % 8 != 0;
+  if (storage != nullptr && device_type == kDLCPU && is_packed && nbytes > 0) {
+    static_cast<uint8_t*>(storage->data)[nbytes - 1] = 0;
+  }
   *out = storage == nullptr ? nullptr : ExportChecked<DLManagedTensorVersioned>(descriptor, storage, this_thread);
   if (*out == nullptr) {
     if (storage != nullptr) ReleaseStorage(storage);

@@ -56,7 +56,8 @@ export function expectTensor(x: unknown, spec: TensorSpec): TensorView {
   if (spec.shape !== undefined) {
     const { shape } = descriptor;
     const expected = spec.shape;
-    if (!isUsable(expected) || !Array.isArray(expected)) throw new ArgumentTypeError('shape', 'lengths such as [null, 3]', expected);
+    if (!isUsable(expected) || !Array.isArray(expected))
+      throw new ArgumentTypeError('shape', 'lengths such as [null, 3]', expected);
     if (shape.length !== expected.length || expected.some((length, i) => length !== null && length !== shape[i])) {
       throw new SpecError('shape', `[${expected.map((n) => n ?? 'any').join(', ')}]`, `[${shape.join(', ')}]`);
     }

@@ -42,6 +42,14 @@ function clearStorage(storage: Storage, device: DeviceInfo): void {
 }
 
 /**
+ * True if some bits belong to no element: around padded elements, or after the last packed element. Elements are written
+ * without changing the bits around them, and consumers that read whole bytes expect zeros there.
+ */
+function hasSpareBits(nbytes: number, dtype: DTypeInfo, size: number): boolean {
+  return nbytes * 8 > size * dtype.itemBits;
+}
+
+/**
  * Row-major memory for a shape, not initialised unless `isZeroed`. Only a type below a byte can be padded; other flags pass
  * through.
  */
@@ -52,17 +60,17 @@ export function allocateLike(
   device = cpu,
   isZeroed = false,
 ): Descriptor {
-  const nbytes = sizeBytes(dtype, sizeOf(shape), (flags & Flag.subBytePadded) !== 0);
+  const size = sizeOf(shape);
+  const nbytes = sizeBytes(dtype, size, (flags & Flag.subBytePadded) !== 0);
   const kept = dtype.isSubByte ? flags : flags & ~Flag.subBytePadded;
-  // Padded elements are written without touching the bits around them, and consumers that read whole bytes expect zeros there.
-  const isClear = isZeroed || (kept & Flag.subBytePadded) !== 0;
+  const isClear = isZeroed || hasSpareBits(nbytes, dtype, size);
   if (device.kind === 'cpu') {
     // Without native code, a JavaScript buffer, whose bits are zero.
     const host = getBackend()?.allocate(nbytes, isClear) ?? new HeapStorage(new ArrayBuffer(nbytes));
     return rowMajor(host, dtype, device, shape, kept);
   }
   const storage = backendOf(device).allocate(nbytes, device);
-  if (isClear) clearStorage(storage, device);
+  if (isClear) releaseOnError(storage, () => clearStorage(storage, device));
   return rowMajor(storage, dtype, device, shape, kept);
 }
 
@@ -107,10 +115,13 @@ export function allocateShareable(
   }
   const sharing = sharingOf(device);
   const kept = dtype.isSubByte ? flags : 0;
-  const nbytes = sizeBytes(dtype, sizeOf(shape), kept !== 0);
+  const size = sizeOf(shape);
+  const nbytes = sizeBytes(dtype, size, kept !== 0);
   const storage = sharing.allocate(nbytes, device, name);
   // The system clears new host memory.
-  if ((isZeroed || kept !== 0) && device.kind !== 'cpu') clearStorage(storage, device);
+  if ((isZeroed || hasSpareBits(nbytes, dtype, size)) && device.kind !== 'cpu') {
+    releaseOnError(storage, () => clearStorage(storage, device));
+  }
   return rowMajor(storage, dtype, device, shape, kept);
 }
 

@@ -180,6 +180,8 @@ export class WasmHeap {
     const nbytes = sizeBytes(info, sizeOf(shape), flags !== 0);
     const start = this.#module.allocate(nbytes);
     const storage = new WasmStorage(this.#module.memory, start, nbytes, () => this.#module.free(start));
+    // Bits that belong to no element are never written.
+    if (info.isSubByte) new Uint8Array(storage.buffer(), start, nbytes).fill(0);
     return new Descriptor(storage, info, cpu, shape, rowMajorStrides(shape), 0, flags);
   }
 

@@ -4,7 +4,7 @@ import { addressOf } from 'dlpack/native';
 import { equal, throws } from '../assert.js';
 import { randomFrom } from '../random.js';
 import { fake } from './fake.js';
-import { cudaTest } from './machine.js';
+import { cudaTest, throwsCuda } from './machine.js';
 
 /** Dtypes of every item size, of several lanes, and below a byte. */
 const dtypes: DType[] = ['uint8', 'float16', 'float32', 'float64', 'complex128', 'float32x3', 'bool', 'bfloat16'];
@@ -140,6 +140,22 @@ cudaTest('types below a byte are copied packed, and the host unpacks them at odd
   const odd = Tensor.from([1, 2, 3], { dtype: 'int4' });
   equal(odd.to('cuda:0').copy().to('cpu').toArray(), [1, 2, 3]);
 });
+
+cudaTest(
+  'the bits after the last packed element are zero in new device memory, which is released if clearing fails',
+  () => {
+    for (const device of ['cuda:0', 'cuda_host'] as const) {
+      Tensor.empty([3], 'uint8', { device }).fill(255).dispose();
+      using packed = Tensor.empty([5], 'uint4', { device });
+      using back = packed.to('cpu');
+      equal(bytesOf(back)[2], 0, device);
+    }
+    const { poolBytes } = fake.live();
+    fake.failNext('cuMemsetD8Async', 700);
+    throwsCuda('CUDA_ERROR_ILLEGAL_ADDRESS', () => Tensor.empty([5], 'uint4', { device: 'cuda:0' }));
+    equal(fake.live().poolBytes, poolBytes);
+  },
+);
 
 cudaTest('one value for many elements: only one element is copied', () => {
   const before = fake.calls('cuMemcpyAsync');

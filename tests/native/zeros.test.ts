@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
 import { Tensor } from 'dlpack';
-import { addressOf, exportManaged, importManaged, stats } from 'dlpack/native';
+import { addressOf, exchangeApi, exportManaged, importManaged, stats } from 'dlpack/native';
 import { openTensor, type TensorToken } from 'dlpack/shared';
 import { equal, ok } from '../assert.js';
 import { collectUntil, test, testWith } from '../harness.js';
@@ -34,6 +34,56 @@ test('padded types, too', () => {
   using padded = Tensor.empty([64], 'uint4', { padded: true });
   using bytes = Tensor.wrap(padded.data as Uint8Array);
   equal(bytes.toArray(), new Array(64).fill(0));
+});
+
+/** The bytes of a packed tensor in memory that had only ones before. */
+function bytesOf(make: () => Tensor): readonly number[] {
+  const used = Array.from({ length: 8 }, () => Tensor.empty([3], 'uint8').fill(255));
+  for (const tensor of used) tensor.dispose();
+  using packed = make();
+  using bytes = Tensor.wrap(packed.data as Uint8Array);
+  return bytes.toArray() as number[];
+}
+
+test('the bits after the last packed element are zero', () => {
+  using ones = Tensor.from([15, 15, 15, 15, 15, 15, 15], { dtype: 'uint4' });
+  using five = Tensor.from([15, 15, 15, 15, 15], { dtype: 'uint8' });
+  const full = [255, 255, 15];
+  equal(bytesOf(() => Tensor.empty([5], 'uint4'))[2], 0);
+  equal(
+    bytesOf(() => Tensor.from([15, 15, 15, 15, 15], { dtype: 'uint4' })),
+    full,
+  );
+  equal(
+    bytesOf(() => Tensor.empty([5], 'uint4').fill(15)),
+    full,
+  );
+  equal(
+    bytesOf(() => five.astype('uint4')),
+    full,
+  );
+  for (const start of [0, 1, 2]) {
+    equal(
+      bytesOf(() => ones.slice([start, start + 5]).copy()),
+      full,
+      `copy from ${start}`,
+    );
+    equal(
+      bytesOf(() => Tensor.from(ones.slice([start, start + 5]))),
+      full,
+      `Tensor.from from ${start}`,
+    );
+    equal(
+      bytesOf(() => Tensor.empty([5], 'uint4').copyFrom(ones.slice([start, start + 5]))),
+      full,
+      `copyFrom from ${start}`,
+    );
+  }
+});
+
+testWith(peerMissing, 'and in memory that a C program allocates', () => {
+  const api = exchangeApi();
+  equal(bytesOf(() => importManaged(peer.allocate(api, { shape: [5n], code: 1, bits: 4 }) as bigint))[2], 0);
 });
 
 test('zeroed memory is counted, and released once', async () => {

@@ -57,6 +57,16 @@ function register(name: string, bytes: Uint8Array<ArrayBuffer> | null, memory64:
     equal(exports.live(), 0);
   });
 
+  test('the bits after the last packed element are zero', (exports, heap) => {
+    const used = Array.from({ length: 8 }, () => heap.empty([3], 'uint8').fill(255));
+    for (const tensor of used) tensor.dispose();
+    using packed = heap.empty([5], 'uint4').fill(15);
+    using bytes = Tensor.wrap(packed.data as Uint8Array);
+    equal(bytes.toArray(), [255, 255, 15]);
+    packed.dispose();
+    equal(exports.live(), 0);
+  });
+
   test('views, tensors and exports survive a growing memory, and typed arrays are detached', (exports, heap) => {
     const address = exports.tensor_new(2, 2);
     const view = heap.viewTensor(address);
