@@ -89,14 +89,16 @@ function ask(executable: string): string {
   let reason = '';
   try {
     // Isolated mode, because a file such as json.py in the working folder must not run.
-    const { status, stdout, stderr, error } = spawnSync(executable, ['-I', '-c', question], { encoding: 'utf8' });
-    if (status === 0) return stdout;
-    failure = error;
-    reason = error?.message ?? (stderr ?? '').trim().split('\n').at(-1) ?? '';
+    const child = spawnSync(executable, ['-I', '-c', question], { encoding: 'utf8' });
+    if (child.status === 0) return child.stdout;
+    failure = child.error;
+    // Deno reports neither an error nor an end when it may not start processes.
+    const end = child.signal ?? child.status ?? null;
+    const lastLine = (child.stderr ?? '').trim().split('\n').at(-1);
+    reason = child.error?.message ?? (lastLine || (end === null ? '' : `ended with ${end}`));
   } catch (error) {
     failure = error; // Node throws when it may not start processes
   }
-  // Deno reports neither an error nor output when it may not start processes.
   const isRefused = reason === '';
   const tried = `${executable}: ${isRefused ? 'this program may not start processes' : reason}`;
   const advice = isRefused

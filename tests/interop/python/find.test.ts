@@ -41,6 +41,7 @@ test('no Python: the error says what to install and how to name one', () => {
   refused({ executable: join(folder, 'missing') }, 'ENOENT', 'install Python 3.9 or newer', 'python({ executable:');
   refused({ venv: join(folder, 'no-venv') }, 'no-venv/bin/python', 'install Python 3.9');
   refused({ executable: fake('broken', 'echo "broken pipe" >&2; exit 3') }, 'broken pipe', 'install Python');
+  refused({ executable: fake('silent', 'exit 3') }, 'ended with 3', 'install Python');
   refused({ executable: fake('chatty', 'echo "no json"') }, 'no json', 'name a Python');
 });
 
