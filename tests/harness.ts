@@ -62,7 +62,7 @@ async function runAll(): Promise<void> {
 async function ended(body: Body): Promise<void> {
   let timer: ReturnType<typeof setTimeout> | undefined;
   const never = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error('still waiting after five minutes')), 300_000);
+    timer = setTimeout(() => reject(new Error('still waiting after twenty minutes')), 1_200_000);
   });
   try {
     await Promise.race([body(), never]);

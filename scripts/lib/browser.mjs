@@ -127,7 +127,7 @@ export function openPage(path, url) {
   const close = async () => {
     signalAll('SIGKILL');
     await ended;
-    for (let i = 0; i < 100 && signalAll(0); i++) await new Promise((resolve) => setTimeout(resolve, 50));
+    for (let i = 0; i < 1200 && signalAll(0); i++) await new Promise((resolve) => setTimeout(resolve, 50));
     rmSync(profile, { recursive: true, force: true, maxRetries: 5 });
     return !signalAll(0);
   };

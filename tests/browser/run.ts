@@ -34,7 +34,7 @@ export async function runPages(
   const page = tools.openPage(browser, server.url);
   let timer: NodeJS.Timeout | undefined;
   const tooLong = new Promise<string>((resolve) => {
-    timer = setTimeout(() => resolve(`stopped after ten minutes; asked for ${[...requested].at(-1)}`), 600_000);
+    timer = setTimeout(() => resolve(`stopped after fifteen minutes; asked for ${[...requested].at(-1)}`), 900_000);
   });
   let closed = false;
   let reports: Report[];

@@ -84,7 +84,7 @@ export function run(command: string, args: string[], cwd: string, env: Record<st
     cwd,
     encoding: 'utf8',
     env: { ...process.env, CI: 'true', NO_COLOR: '1', ...env },
-    timeout: 300_000,
+    timeout: 900_000,
   });
   const output = `${stdout}${stderr}`;
   // Bundles have long lines, and errors show them.

@@ -15,7 +15,7 @@ function dlpack(args: string[], options: { env?: Record<string, string>; node?: 
   const { status, stdout, stderr } = spawnSync(
     process.execPath,
     [...(options.node ?? []), ...runtimeArgs[runtime], main, ...args],
-    { cwd: options.cwd ?? root, encoding: 'utf8', env: { ...process.env, ...options.env }, timeout: 240_000 },
+    { cwd: options.cwd ?? root, encoding: 'utf8', env: { ...process.env, ...options.env }, timeout: 600_000 },
   );
   return { status, stdout, stderr };
 }

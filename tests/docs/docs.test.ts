@@ -74,7 +74,7 @@ function faultsOf(program: Program, folder: string, compiled: ReadonlyMap<string
     cwd: folder,
     encoding: 'utf8',
     env,
-    timeout: 60_000,
+    timeout: 600_000,
   });
   if (status !== 0) return [`ended with ${signal ?? status}\n${stdout}${stderr}`];
   return unlike(marked(program.runnable).prints, stdout);

@@ -58,5 +58,5 @@ else if (way === 'term') {
     process.exit(7);
   });
   process.kill(process.pid, 'SIGTERM');
-  setTimeout(() => process.exit(5), 20_000);
+  setTimeout(() => process.exit(5), 120_000);
 }

@@ -38,7 +38,7 @@ if (what === 'trap') {
     process.kill(process.pid, 'SIGTERM');
     // Python's handler runs when Python does.
     setInterval(() => py.eval('1'), 20);
-    setTimeout(() => process.exit(5), 20_000);
+    setTimeout(() => process.exit(5), 120_000);
   }, 50);
 } else {
   py.exec('import atexit, time, sys\natexit.register(lambda: print("exit function", flush=True))');

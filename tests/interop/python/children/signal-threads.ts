@@ -32,6 +32,6 @@ else {
     console.log('JavaScript');
     process.exit(7);
   });
-  setTimeout(() => process.exit(5), 20_000);
+  setTimeout(() => process.exit(5), 120_000);
   process.kill(process.pid, 'SIGTERM');
 }

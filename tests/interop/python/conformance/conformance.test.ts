@@ -36,7 +36,7 @@ async function runGroup(venv: string, names: readonly string[]): Promise<Run> {
   if (!existsSync(`${root}${venv}/pyvenv.cfg`)) return { findings: [], contexts: [], missing: [...names] };
   const script = fileURLToPath(new URL('./children/run.js', import.meta.url));
   const child = spawn(process.execPath, [...runtimeArgs[runtime], script, `${root}${venv}`, folder, ...names], {
-    timeout: 300_000,
+    timeout: 900_000,
   });
   let output = '';
   let errors = '';

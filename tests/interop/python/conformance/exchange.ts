@@ -134,9 +134,9 @@ export class Exchange {
   /** The live counts, once they are `expected` or no longer change. */
   async #settle(expected: string | null): Promise<string> {
     for (let i = 0; i < 3; i++) await new Promise((resolve) => setTimeout(resolve, 0));
-    for (let i = 0; i < (expected === null ? 1 : 16) && this.#live() !== expected; i++) {
+    for (let i = 0; i < (expected === null ? 1 : 32) && this.#live() !== expected; i++) {
       this.#functions.collect();
-      await new Promise((resolve) => setTimeout(resolve, i * 10));
+      await new Promise((resolve) => setTimeout(resolve, i * 40));
     }
     return this.#live();
   }
