@@ -2,7 +2,7 @@
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { closeSync, existsSync, openSync, readdirSync, readlinkSync, unlinkSync } from 'node:fs';
+import { closeSync, existsSync, openSync, unlinkSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { Tensor } from 'dlpack';
@@ -11,20 +11,11 @@ import { openTensor, type SharedTensor, sharedPath, shareTensor } from 'dlpack/s
 import { equal, ok, throws } from '../assert.js';
 import { runtimeArgs } from '../child.js';
 import { collectUntil, runtime, testWith } from '../harness.js';
+import { memoryFiles } from './files.js';
 import { linuxMissing, otherUserMissing, runPython, startPython } from './peer.js';
 
-/** Descriptors of memory in this process. A runtime opens and closes others at any time, such as its cache of code. */
-const files = (): number => readdirSync('/proc/self/fd').filter(isMemory).length;
 const share = (tensor: Tensor): SharedTensor => shareTensor(tensor, { with: 'process', copy: false });
 const newName = (): string => `dlpack-test-${process.pid}-${Math.random().toString(36).slice(2)}`;
-
-function isMemory(file: string): boolean {
-  try {
-    return readlinkSync(`/proc/self/fd/${file}`).startsWith('/memfd:dlpack');
-  } catch {
-    return false; // the descriptor of the folder itself, which is closed now
-  }
-}
 
 /** A process with a script of `children/`, and the lines that it prints. */
 function start(script: string, args: string[], extra: number[] = []): [ChildProcess, () => Promise<string>] {
@@ -76,7 +67,7 @@ testWith(
   'openers that are killed with the memory open, or while they open it, do not affect the owner',
   async () => {
     ok(await collectUntil(() => stats().storages === 0 && stats().imports === 0), 'what earlier tests left');
-    const before = files();
+    const before = memoryFiles();
     const x = Tensor.zeros([1 << 20], 'uint8', { shareable: true });
     for (const times of ['1', 'always']) {
       const [opener, line] = start('opener', [JSON.stringify(share(x)), times]);
@@ -84,9 +75,9 @@ testWith(
       await kill(opener);
     }
     x.fill(3);
-    equal([x.get(0), files()], [3, before + 1]);
+    equal([x.get(0), memoryFiles()], [3, before + 1]);
     x.dispose();
-    ok(await collectUntil(() => stats().storages === 0 && files() === before));
+    ok(await collectUntil(() => stats().storages === 0 && memoryFiles() === before));
   },
 );
 
