@@ -3,7 +3,7 @@ import { addressOf, stats } from 'dlpack/native';
 import { callAsync, isPyObject, type PyObject, PythonError } from 'dlpack/python';
 import { equal, ok, rejection, throws } from '../../assert.js';
 import { collect, testWith } from '../../harness.js';
-import { probe, py, pythonMissing, settle, settleUntil } from './available.js';
+import { probe, py, pythonMissing, settleUntil } from './available.js';
 
 const numpy = probe('numpy');
 
@@ -21,6 +21,35 @@ const ways: [string, (fn: PyObject, ...args: unknown[]) => unknown][] = [
   ['here', (fn, ...args) => fn(...args)],
   ['there', (fn, ...args) => callAsync(fn, ...args)],
 ];
+
+// The first test, because it counts the functions of the whole process.
+testWith(pythonMissing, 'functions are released once, when the last side drops them', async () => {
+  equal(stats().imports, 0);
+  const keep = py.eval('[]');
+  const freed: string[] = [];
+  const registry = new FinalizationRegistry<string>((name) => freed.push(name));
+  const pass = (name: string) => {
+    const fn = () => name;
+    registry.register(fn, name);
+    keep.append(fn);
+  };
+  pass('python');
+  await collect();
+  equal([freed.length, stats().imports], [0, 1]);
+  equal(py.getItem(keep, 0)(), 'python');
+  keep.clear();
+  const isFreed = (count: number) => settleUntil(() => py.eval('0') === 0 && freed.length === count);
+  ok(await isFreed(1), 'JavaScript forgets what Python gave up');
+  equal(stats().imports, 0);
+  // Released on a Python thread.
+  pass('thread');
+  await callAsync(keep.clear);
+  ok(await isFreed(2));
+  // Held by JavaScript and not by Python.
+  const mine = () => 1;
+  for (let i = 0; i < 100; i++) py.eval('lambda f: f()')(mine);
+  ok(await settleUntil(() => stats().imports === 0), `${stats().imports} functions`);
+});
 
 testWith(pythonMissing, 'arguments are converted like results, and results like arguments', async () => {
   for (const [way, call] of ways) {
@@ -287,35 +316,6 @@ testWith(pythonMissing, 'a function that is passed again while Python holds it i
   const error = caught(() => py.import('builtins').type(py.callable(f))()) as PythonError;
   equal(error.type, 'TypeError');
   equal(String(py.callable(Object.defineProperty(() => 1, 'name', { value: 5 }))), '<dlpack.Function anonymous>');
-});
-
-testWith(pythonMissing, 'functions are released once, when the last side drops them', async () => {
-  for (let i = 0; i < 20; i++) await settle(); // what earlier tests left
-  const before = stats().imports;
-  const keep = py.eval('[]');
-  const freed: string[] = [];
-  const registry = new FinalizationRegistry<string>((name) => freed.push(name));
-  const pass = (name: string) => {
-    const fn = () => name;
-    registry.register(fn, name);
-    keep.append(fn);
-  };
-  pass('python');
-  await collect();
-  equal([freed.length, stats().imports], [0, before + 1]);
-  equal(py.getItem(keep, 0)(), 'python');
-  keep.clear();
-  const isFreed = (count: number) => settleUntil(() => py.eval('0') === 0 && freed.length === count);
-  ok(await isFreed(1), 'JavaScript forgets what Python gave up');
-  equal(stats().imports, before);
-  // Released on a Python thread.
-  pass('thread');
-  await callAsync(keep.clear);
-  ok(await isFreed(2));
-  // Held by JavaScript and not by Python.
-  const mine = () => 1;
-  for (let i = 0; i < 100; i++) py.eval('lambda f: f()')(mine);
-  ok(await settleUntil(() => stats().imports === before), `${stats().imports} of ${before}`);
 });
 
 testWith(pythonMissing, 'references before and after are equal, for every way a call can end', async () => {

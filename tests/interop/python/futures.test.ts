@@ -311,7 +311,7 @@ left = lambda: sum(weak() is not None for weak in alive)
     equal(left(), 2);
     for (const object of [future, value]) object[Symbol.dispose]();
     // Only the thread that settled the future may still run.
-    for (let i = 0; i < 2000 && left() !== 0; i++) await py.async(py.import('asyncio').sleep(0.001));
+    for (let i = 0; i < 20_000 && left() !== 0; i++) await py.async(py.import('asyncio').sleep(0.001));
     equal(left(), 0);
   }
 });
