@@ -264,13 +264,18 @@ uploadTest(
     const header = JSON.stringify({ x: { dtype: 'U8', shape: [size], data_offsets: [0, size] } }).padEnd(120);
     writeFileSync(large, Buffer.concat([Buffer.from(BigUint64Array.of(120n).buffer), Buffer.from(header)]));
     truncateSync(large, 128 + size);
-    const made = fake.calls('cuMemHostAlloc');
-    for (let round = 0; round < 2; round++) {
+    const made = async (): Promise<number> => {
+      const earlier = fake.calls('cuMemHostAlloc');
       using holder = openSafetensors(large);
       using x = await holder.getAsync('x', { device: 'cuda:0' });
       equal(x.size, size);
-    }
-    ok(fake.calls('cuMemHostAlloc') - made <= 1, 'the second upload took the memory of the first');
+      return fake.calls('cuMemHostAlloc') - earlier;
+    };
+    await made();
+    // A busy machine may take a second between two uploads, which is the time that the memory is kept.
+    let again = await made();
+    for (let i = 0; i < 10 && again > 0; i++) again = await made();
+    equal(again, 0, 'an upload took the memory of the one before');
     ok(await collectUntil(() => fake.live().pinned === 0), 'released after a second');
   },
 );
