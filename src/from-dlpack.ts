@@ -53,7 +53,7 @@ export interface FromDLPackOptions {
   stream?: StreamLike | bigint | null;
 }
 
-const optionNames: OptionNames<FromDLPackOptions> = { device: true, copy: true, stream: true };
+const optionNames: OptionNames<FromDLPackOptions> = { device: true, copy: 'boolean or null', stream: true };
 
 /** Objects with Python's method names, such as proxies of Python objects. */
 interface ForeignProducer {
@@ -86,7 +86,6 @@ function fromProducer(source: unknown, options: FromDLPackOptions | null): Tenso
   if (options !== null) checkOptions(options, optionNames, '{ copy: true }');
   const device = options?.device === undefined ? null : parseDevice(options.device);
   const copy = options?.copy ?? null;
-  if (copy !== null && typeof copy !== 'boolean') throw new ArgumentTypeError('copy', 'true, false or null', copy);
   const descriptor = takeTensor(source, device, copy, streamHandle(options?.stream));
   const tensor = new Tensor(descriptor);
   if (device !== null && descriptor.device !== device) {

@@ -18,7 +18,13 @@ export interface TensorSpec {
   readonly writable?: boolean;
 }
 
-const specNames: OptionNames<TensorSpec> = { dtype: true, shape: true, device: true, contiguous: true, writable: true };
+const specNames: OptionNames<TensorSpec> = {
+  dtype: true,
+  shape: true,
+  device: true,
+  contiguous: 'boolean',
+  writable: 'boolean',
+};
 
 type DTypeOf<S extends TensorSpec> = S['dtype'] extends DType
   ? S['dtype']

@@ -45,10 +45,10 @@ const wrapNames: OptionNames<WrapOptions<DType>> = {
   ...fromNames,
   strides: true,
   byteOffset: true,
-  readonly: true,
-  padded: true,
+  readonly: 'boolean',
+  padded: 'boolean',
 };
-const emptyNames: OptionNames<EmptyOptions> = { device: true, padded: true, shareable: true };
+const emptyNames: OptionNames<EmptyOptions> = { device: true, padded: 'boolean', shareable: true };
 
 function allocateNew(
   given: readonly number[],
@@ -270,7 +270,7 @@ export class Tensor<D extends DType = DType> extends TensorView<D> {
    * tensor meanwhile.
    */
   async toAsync(device: DeviceArgument, options: ToAsyncOptions = {}): Promise<Tensor<D>> {
-    checkOptions(options, { stage: true }, '{ stage: true }');
+    checkOptions(options, { stage: 'boolean' }, '{ stage: true }');
     const descriptor = descriptorOf(this);
     const target = parseDevice(device);
     if (target === descriptor.device) return shareDescriptor(descriptor) as Tensor<D>;
@@ -284,13 +284,17 @@ export class Tensor<D extends DType = DType> extends TensorView<D> {
     }
   }
 
-  /** Another shape, over the same memory where strides allow it, otherwise as a copy. */
-  override reshape(shape: readonly number[], options?: { copy?: false }): this {
-    if (options !== undefined) checkOptions(options, { copy: true }, '{ copy: false }');
+  /**
+   * Another shape, over the same memory where strides allow it, otherwise as a copy. `copy`: true always copies, and
+   * false throws where a copy is needed.
+   */
+  override reshape(shape: readonly number[], options?: { copy?: boolean }): this {
+    if (options !== undefined) checkOptions(options, { copy: 'boolean' }, '{ copy: false }');
     const { layout } = descriptorOf(this);
     const reshaped = reshapeLayout(layout, shape);
-    if (reshaped !== null) return derive(this, reshaped) as this;
-    if (options?.copy === false) throw needsCopy(layout, shape);
+    const copy = options?.copy;
+    if (reshaped !== null && copy !== true) return derive(this, reshaped) as this;
+    if (copy === false) throw needsCopy(layout, shape);
     // Not the descriptor from before, because getters of the shape may have disposed this tensor.
     return shaped(convertedCopy(descriptorOf(this)), shape) as this;
   }

@@ -80,9 +80,9 @@ function bits(bytes: unknown, { offset, length }: ArrowData, options?: AdaptOpti
 function onlyChunk(vector: ArrowVector, options?: ArrowOptions): ArrowData {
   // An object of Arrow's class Data has no data of its own, and those of other libraries have no count of nulls.
   checkAdapt(vector, vector?.data && vector.nullCount, 'an Arrow Vector', options, {
-    copy: true,
+    copy: 'boolean or null',
     gpuDevice: true,
-    adopt: true,
+    adopt: 'boolean',
     backend: true,
     nulls: true,
   });

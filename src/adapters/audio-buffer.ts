@@ -24,9 +24,9 @@ export function isAudioBuffer(value: object): value is AudioBufferLike {
 /** The samples as channels by time. Several channels are copied, because each has an array of its own. */
 export function fromAudioBuffer(audio: AudioBufferLike, options?: AudioOptions): Tensor {
   checkAdapt(audio, audio?.getChannelData, 'an AudioBuffer', options, {
-    copy: true,
+    copy: 'boolean or null',
     gpuDevice: true,
-    adopt: true,
+    adopt: 'boolean',
     backend: true,
     channel: true,
   });

@@ -35,9 +35,14 @@ export interface LendOptions {
   gpuDevice?: object;
 }
 
-const lendNames: OptionNames<LendOptions> = { copy: true, gpuDevice: true };
+const lendNames: OptionNames<LendOptions> = { copy: 'boolean or null', gpuDevice: true };
 // Adapters with another option list all names, because V8 takes half a microsecond to spread an object.
-const adaptNames: OptionNames<AdaptOptions> = { copy: true, gpuDevice: true, adopt: true, backend: true };
+const adaptNames: OptionNames<AdaptOptions> = {
+  copy: 'boolean or null',
+  gpuDevice: true,
+  adopt: 'boolean',
+  backend: true,
+};
 
 /**
  * Throws for an unknown option, and for a `value` without `property`, which the objects of the library have. `names`:

@@ -24,9 +24,9 @@ export function isSharp(value: object): value is SharpImage {
 /** A tensor over the pixels of a raw image. */
 export function fromSharp(image: SharpImage, options?: SharpOptions): Tensor {
   checkAdapt(image, image?.info, 'a raw image of sharp, { data, info }', options, {
-    copy: true,
+    copy: 'boolean or null',
     gpuDevice: true,
-    adopt: true,
+    adopt: 'boolean',
     backend: true,
     dtype: true,
   });

@@ -5,8 +5,20 @@
 
 import { ArgumentTypeError, isUsable } from '../errors.js';
 
-/** The names of all options of an interface: `{ copy: true, device: true }`. The compiler finds a forgotten name. */
-export type OptionNames<T> = { readonly [Name in keyof T]-?: true };
+/** How an option is checked: true leaves its value to the caller. */
+type CheckOf<Value> = unknown extends Value
+  ? true
+  : [Value] extends [boolean | undefined]
+    ? 'boolean'
+    : [Value] extends [boolean | null | undefined]
+      ? 'boolean or null'
+      : true;
+
+/**
+ * The names of all options of an interface: `{ readonly: 'boolean', copy: 'boolean or null', device: true }`. The
+ * compiler finds a forgotten name.
+ */
+export type OptionNames<T> = { readonly [Name in keyof T]-?: CheckOf<T[Name]> };
 
 /** Throws unless `options` is an object. A shape, a name or a flag in its place would be ignored silently. */
 export function checkObject(options: unknown, example: string, argument = 'options'): void {
@@ -15,12 +27,20 @@ export function checkObject(options: unknown, example: string, argument = 'optio
   }
 }
 
-/** Throws unless `options` is an object and `names` has each of its keys. Callers without options skip this call. */
+/**
+ * Throws unless `options` is an object, `names` has each of its keys, and boolean options are booleans. Callers without
+ * options skip this call.
+ */
 export function checkOptions<T extends object>(options: T, names: OptionNames<T>, example: string): void {
   checkObject(options, example);
   for (const name in options) {
-    // Compare with true, because `names` has a prototype, and an option could be called 'constructor'.
-    if (names[name] !== true && Object.hasOwn(options, name)) throw unknownOption(name, Object.keys(names));
+    // Not `name in names`, because `names` has a prototype, and an option could be called 'constructor'.
+    const check: unknown = names[name];
+    if (check === true || !Object.hasOwn(options, name)) continue;
+    if (typeof check !== 'string') throw unknownOption(name, Object.keys(names));
+    const value: unknown = options[name];
+    if (value === undefined || typeof value === 'boolean' || (value === null && check !== 'boolean')) continue;
+    throw new ArgumentTypeError(name, `a ${check}`, value);
   }
 }
 

@@ -21,7 +21,7 @@ export interface CudaArrayExportOptions {
   mask?: TensorView;
 }
 
-const optionNames: OptionNames<CudaArrayExportOptions> = { version: true, sync: true, mask: true };
+const optionNames: OptionNames<CudaArrayExportOptions> = { version: true, sync: 'boolean', mask: true };
 
 /** The interface of a tensor. */
 export interface TensorCudaArrayInterface {
@@ -49,7 +49,6 @@ export function toCudaArrayInterface(
   checkOptions(options, optionNames, '{ version: 2 }');
   const { version = 3, sync = true, mask = null } = options;
   if (![0, 1, 2, 3].includes(version)) throw new ArgumentValueError('version', 'a version from 0 to 3', version);
-  if (typeof sync !== 'boolean') throw new ArgumentTypeError('sync', 'a boolean', sync);
   if (mask !== null) checkMask(mask, tensor, version);
   return describeArray(descriptorOf(tensor), version, sync, mask);
 }

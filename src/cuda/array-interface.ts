@@ -40,7 +40,7 @@ export interface CudaArrayOptions {
   device?: Device;
 }
 
-const optionNames: OptionNames<CudaArrayOptions> = { dtype: true, sync: true, device: true };
+const optionNames: OptionNames<CudaArrayOptions> = { dtype: true, sync: 'boolean', device: true };
 
 /** An array and its mask, which marks the valid elements. */
 export interface MaskedCudaArray {
@@ -65,7 +65,6 @@ function readOptions(options: CudaArrayOptions | undefined): Settings {
   if (options === undefined) return defaults;
   checkOptions(options, optionNames, '{ sync: false }');
   const { dtype, sync = true, device } = options;
-  if (typeof sync !== 'boolean') throw new ArgumentTypeError('sync', 'a boolean', sync);
   return { dtype, sync, device: device === undefined ? null : parseCudaDevice(device) };
 }
 

@@ -19,7 +19,7 @@ export interface EventOptions {
   timing?: boolean;
 }
 
-export const eventOptionNames: OptionNames<EventOptions> = { device: true, timing: true };
+export const eventOptionNames: OptionNames<EventOptions> = { device: true, timing: 'boolean' };
 
 /** The handle of an event, even if a program overrides its properties; null for anything else. */
 export let liveEvent: (value: unknown) => bigint | null;

@@ -25,7 +25,7 @@ export interface StreamOptions {
   blocking?: boolean;
 }
 
-const optionNames: OptionNames<StreamOptions> = { device: true, priority: true, blocking: true };
+const optionNames: OptionNames<StreamOptions> = { device: true, priority: true, blocking: 'boolean' };
 
 /** The handle of a foreign stream. Not exported: only this module makes streams from handles. */
 class Foreign {

@@ -30,8 +30,8 @@ export interface WriteSafetensorsOptions extends WriteOptions {
   metadata?: Readonly<Record<string, string>>;
 }
 
-const writeNames: OptionNames<WriteOptions> = { durable: true };
-const safetensorsNames: OptionNames<WriteSafetensorsOptions> = { durable: true, metadata: true };
+const writeNames: OptionNames<WriteOptions> = { durable: 'boolean' };
+const safetensorsNames: OptionNames<WriteSafetensorsOptions> = { durable: 'boolean', metadata: true };
 
 interface Named {
   readonly name: string;

@@ -81,7 +81,13 @@ export const toDeviceMdspan = ((tensor, options) => toMdspan('device', tensor, o
 export const toManagedMdspan = ((tensor, options) => toMdspan('managed', tensor, options)) as FromDLTensor<'managed'>;
 
 type Options = FromDLTensorOptions<ElementType, number, LayoutPolicy, boolean>;
-const optionNames: OptionNames<Options> = { dtype: true, rank: true, layout: true, readonly: true, bigint: true };
+const optionNames: OptionNames<Options> = {
+  dtype: true,
+  rank: true,
+  layout: true,
+  readonly: 'boolean',
+  bigint: 'boolean',
+};
 
 /** Reads each field once, so a getter that later returns something else changes nothing. */
 function toMdspan(kind: SpanKind, tensor: DLTensor, options: Options): unknown {

@@ -85,7 +85,7 @@ interface AnyOptions extends Partial<AddressSpanOptions<ElementType>> {
   accessor?: Accessor<unknown, unknown>;
 }
 
-const optionNames: OptionNames<AnyOptions> = { dtype: true, readonly: true, deviceId: true, accessor: true };
+const optionNames: OptionNames<AnyOptions> = { dtype: true, readonly: 'boolean', deviceId: true, accessor: true };
 
 function makeSpan(kind: SpanKind, source: unknown, layout: Layout | undefined, options: AnyOptions): unknown {
   checkOptions(options, optionNames, "{ dtype: 'float32' }");

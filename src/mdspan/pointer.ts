@@ -104,7 +104,7 @@ export interface AddressOptions<D extends ElementType> extends PointerOptions<D>
   deviceId?: number;
 }
 
-const pointerNames: OptionNames<PointerOptions<ElementType>> = { dtype: true, readonly: true };
+const pointerNames: OptionNames<PointerOptions<ElementType>> = { dtype: true, readonly: 'boolean' };
 const addressNames: OptionNames<AddressOptions<ElementType>> = { ...pointerNames, size: true, deviceId: true };
 
 /**

@@ -29,7 +29,7 @@ export interface ExportOptions {
   copy?: boolean | null;
 }
 
-const exportNames: OptionNames<ExportOptions> = { versioned: true, copy: true };
+const exportNames: OptionNames<ExportOptions> = { versioned: 'boolean', copy: 'boolean or null' };
 
 /**
  * Unsafe: the address of a new managed tensor that the caller owns. Its deleter is plain C and must be called exactly
@@ -89,7 +89,7 @@ function readExport(slot: number): bigint {
 export function releaseManaged(address: bigint, options?: { versioned?: boolean }): void {
   if (typeof address !== 'bigint') throw new ArgumentTypeError('address', 'a bigint', address);
   const binding = native();
-  if (options !== undefined) checkOptions(options, { versioned: true }, '{ versioned: false }');
+  if (options !== undefined) checkOptions(options, { versioned: 'boolean' }, '{ versioned: false }');
   const isLegacy = options?.versioned === false;
   const slot = freeSlot(DeleteRequest.WORDS);
   u64[slot + DeleteRequest.ADDRESS] = address;

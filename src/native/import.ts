@@ -19,7 +19,7 @@ export interface ImportOptions {
   versioned?: boolean;
 }
 
-const importNames: OptionNames<ImportOptions> = { versioned: true };
+const importNames: OptionNames<ImportOptions> = { versioned: 'boolean' };
 
 /**
  * Unsafe: takes ownership of the `DLManagedTensorVersioned` at an address. The address is trusted. The contents of the

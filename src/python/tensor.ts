@@ -19,7 +19,7 @@ export interface TensorOptions {
   copy?: boolean | null;
 }
 
-const optionNames: OptionNames<TensorOptions> = { copy: true };
+const optionNames: OptionNames<TensorOptions> = { copy: 'boolean or null' };
 
 // Constants of this module, because an import from another chunk of dist costs a load and a check at each use.
 const View = TensorView;

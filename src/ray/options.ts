@@ -26,8 +26,8 @@ export interface PlacementOptions {
 export interface TaskOptions extends PlacementOptions {
   /** How often Ray runs the task again when its worker or node dies; 3 unless told, -1 for no limit. */
   maxRetries?: number;
-  /** Also run it again when it throws. */
-  retryExceptions?: boolean;
+  /** Also run it again when it throws: true, or a Python list of the exception classes. */
+  retryExceptions?: boolean | PyObject;
   /** How many results it has. With more than one, `remote()` returns an array of references. */
   numReturns?: number;
   /** The worker ends after so many calls of this function. */
@@ -104,7 +104,7 @@ export const actorOptions: OptionNames<ActorOptions> = {
   maxPendingCalls: true,
   namespace: true,
   lifetime: true,
-  getIfExists: true,
+  getIfExists: 'boolean',
 };
 
 export const initOptions: OptionNames<InitOptions> = {
@@ -116,12 +116,12 @@ export const initOptions: OptionNames<InitOptions> = {
   objectStoreMemory: true,
   namespace: true,
   runtimeEnv: true,
-  includeDashboard: true,
+  includeDashboard: 'boolean',
   dashboardHost: true,
   dashboardPort: true,
   loggingLevel: true,
-  logToDriver: true,
-  ignoreReinitError: true,
+  logToDriver: 'boolean',
+  ignoreReinitError: 'boolean',
   nodeIpAddress: true,
   tempDir: true,
   systemConfig: true,

@@ -206,6 +206,6 @@ export function getActor<T = PyObject>(name: string, options: { namespace?: stri
 
 /** Ends an actor. With `restart`, Ray starts it again if its `maxRestarts` allows that. */
 export function kill(handle: ActorHandle<unknown> | PyObject, options: { restart?: boolean } = {}): void {
-  checkOptions(options, { restart: true }, '{ restart: true }');
+  checkOptions(options, { restart: 'boolean' }, '{ restart: true }');
   load().ray.kill(handle, kwargs({ no_restart: options.restart !== true }));
 }

@@ -39,8 +39,8 @@ const names: OptionNames<ForeignTensor> = {
   shape: true,
   strides: true,
   offset: true,
-  readonly: true,
-  padded: true,
+  readonly: 'boolean',
+  padded: 'boolean',
 };
 
 /** Opens memory whose size is not guaranteed. If its program makes it smaller, reading it ends the process. */

@@ -32,7 +32,7 @@ export interface ShareOptions {
   readonly?: boolean;
 }
 
-const shareNames: OptionNames<ShareOptions> = { with: true, sync: true, copy: true, readonly: true };
+const shareNames: OptionNames<ShareOptions> = { with: true, sync: 'boolean', copy: 'boolean', readonly: 'boolean' };
 
 export interface OpenOptions {
   /** The stream that waits for the work on the tensor. The default is the current stream of the device. */
@@ -64,9 +64,6 @@ export function shareTensor(tensor: TensorView, options: ShareOptions = {}): Iss
   const descriptor = checkTensor(tensor);
   if (receiver === 'process') {
     const { sync = true, copy = true, readonly = false } = rest;
-    for (const [name, value] of Object.entries({ sync, copy, readonly })) {
-      if (typeof value !== 'boolean') throw new ArgumentTypeError(name, 'a boolean', value);
-    }
     return describeTensor(descriptor, { sync, copy, readonly });
   }
   if (receiver !== 'worker') throw new ArgumentValueError('with', "'worker' or 'process'", receiver);

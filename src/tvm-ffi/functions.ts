@@ -25,7 +25,7 @@ export function getGlobalFunc(name: string): FFIFunction;
 export function getGlobalFunc(name: string, options: { allowMissing: true }): FFIFunction | null;
 export function getGlobalFunc(name: string, options: GetGlobalOptions = {}): FFIFunction | null {
   if (typeof name !== 'string') throw new ArgumentTypeError('name', 'a string', name);
-  checkOptions(options, { allowMissing: true }, '{ allowMissing: true }');
+  checkOptions(options, { allowMissing: 'boolean' }, '{ allowMissing: true }');
   const found = findGlobal(name);
   if (found !== null) return functionAt(found.pointer, found.reference);
   if (options.allowMissing === true) return null;
@@ -57,7 +57,7 @@ export interface RegisterOptions {
  */
 export function registerGlobalFunc(name: string, fn: JavaScriptFunction, options: RegisterOptions = {}): FFIFunction {
   if (typeof name !== 'string') throw new ArgumentTypeError('name', 'a string', name);
-  checkOptions(options, { override: true }, '{ override: true }');
+  checkOptions(options, { override: 'boolean' }, '{ override: true }');
   const isOverride = options.override === true;
   const made = toFunction(fn);
   const slot = enter(ObjectRequest.WORDS);

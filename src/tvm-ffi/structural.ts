@@ -13,7 +13,7 @@ export interface StructuralOptions {
 }
 
 function flagsOf(options: StructuralOptions): [boolean, boolean] {
-  checkOptions(options, { mapFreeVariables: true, skipTensorContent: true }, '{ skipTensorContent: true }');
+  checkOptions(options, { mapFreeVariables: 'boolean', skipTensorContent: 'boolean' }, '{ skipTensorContent: true }');
   return [options.mapFreeVariables === true, options.skipTensorContent === true];
 }
 

@@ -46,9 +46,9 @@ export interface WasmExport<D extends DType = DType> {
   dispose(): void;
 }
 
-const heapNames: OptionNames<WasmHeapOptions> = { memory64: true };
+const heapNames: OptionNames<WasmHeapOptions> = { memory64: 'boolean' };
 const importNames: OptionNames<ImportTensorOptions> = { release: true };
-const managedNames: OptionNames<ImportManagedOptions> = { versioned: true };
+const managedNames: OptionNames<ImportManagedOptions> = { versioned: 'boolean' };
 
 /**
  * The memory of one WebAssembly module. Tensors and views stay valid when the memory grows. Typed arrays do not: take

@@ -31,7 +31,7 @@ const names: OptionNames<FromGPUBufferOptions<DType>> = {
   shape: true,
   strides: true,
   byteOffset: true,
-  readonly: true,
+  readonly: 'boolean',
   release: true,
 };
 

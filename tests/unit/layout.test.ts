@@ -99,6 +99,9 @@ test('reshape shares memory whenever strides can express it', () => {
   equal(Tensor.zeros([0, 3], 'int8').reshape([7, 0]).shape, [7, 0]);
   throws('LayoutError', 'without a copy', () => x.transpose().reshape([24], { copy: false }));
   equal(x.transpose().reshape([24]).get(1), 6, 'a copy where strides cannot');
+  const copy = x.reshape([24], { copy: true });
+  copy.set(1, -1);
+  equal([copy.isContiguous, x.reshape([24]).get(1)], [true, 1], 'a copy because it was requested');
   throws('LayoutError', '24 elements', () => x.reshape([5, 5]));
   throws('LayoutError', '24 elements', () => x.reshape([7, -1]));
   throws('ValueError', 'at most one length of -1', () => x.reshape([-1, -1]));

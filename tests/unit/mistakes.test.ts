@@ -83,7 +83,7 @@ const mistakes: Record<string, [tag: DLPackErrorTag, says: string, action: () =>
   "fromDLPack(x, 'cpu')": ['TypeError', '{ copy: true } for options', () => fromDLPack(matrix(), any('cpu'))],
   "fromDLPack(x, { copy: 'yes' })": [
     'TypeError',
-    "true, false or null for copy but received 'yes'",
+    "a boolean or null for copy but received 'yes'",
     () => fromDLPack(matrix(), { copy: any('yes') }),
   ],
   'expectTensor(x)': [

@@ -73,6 +73,22 @@ for (const [name, [says, call]] of Object.entries(calls)) {
   });
 }
 
+/** Options that a program would otherwise believe to be set. */
+const notBoolean: Record<string, () => unknown> = {
+  'readonly but received 1': () => Tensor.wrap(array(), any({ readonly: 1 })),
+  "padded but received 'yes'": () => Tensor.empty([1], 'int4', any({ padded: 'yes' })),
+  'readonly but received null': () => Tensor.wrap(array(), any({ readonly: null })),
+  'copy but received 0': () => x.reshape([1, 1], any({ copy: 0 })),
+  'writable but received 1': () => expectTensor(x, any({ writable: 1 })),
+};
+
+test('a boolean option takes only true, false and undefined', () => {
+  for (const [says, call] of Object.entries(notBoolean)) throws('TypeError', `a boolean for ${says}`, call);
+  throws('TypeError', "a boolean or null for copy but received 'no'", () => check({ copy: 'no' }));
+  check({ copy: null });
+  equal(Tensor.wrap(array(), any({ readonly: undefined, padded: false })).readonly, false);
+});
+
 test('a protocol request must be an object, and unknown fields are ignored', () => {
   const managed = x[DLPACK](any({ copy: true, later: 1 })) as { deleter(): void };
   managed.deleter();
