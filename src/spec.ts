@@ -13,6 +13,7 @@ export interface TensorSpec {
   /** Length of each axis; null for any. */
   readonly shape?: readonly (number | null)[];
   readonly device?: Device;
+  /** true: the elements must be row-major without gaps. */
   readonly contiguous?: boolean;
   /** true: the tensor must not be read-only. */
   readonly writable?: boolean;

@@ -25,6 +25,7 @@ import { needsCopy, reshapeLayout } from './view-layout.js';
 export type WrappableArray = TypedArray | Uint8ClampedArray;
 
 export interface EmptyOptions {
+  /** Where the memory is; `'cpu'` when absent. */
   device?: DeviceArgument;
   /** Each element narrower than a byte gets its own byte, as in NumPy, instead of being packed. */
   padded?: boolean;

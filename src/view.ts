@@ -379,7 +379,7 @@ function kindOf(view: TensorView): string {
 function writable(view: TensorView, action: string): Descriptor {
   const descriptor = descriptorOf(view);
   if (!descriptor.isReadOnly) return descriptor;
-  throw new ReadOnlyError(`Expected a writable tensor for ${action} but this one is read-only`);
+  throw new ReadOnlyError(`Expected a writable tensor for ${action} but this one is read-only; write to a copy()`);
 }
 
 function wrongCount({ shape }: Descriptor, given: readonly unknown[], hasValue: boolean): IndexError {

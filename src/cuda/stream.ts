@@ -18,6 +18,7 @@ import { CreateStreamRequest, OrderRequest } from './wire-layout.js';
 const { i32, u32, u64 } = wire;
 
 export interface StreamOptions {
+  /** The default is `'cuda:0'`. */
   device?: Device;
   /** Lower numbers run first; 0 is the lowest priority. */
   priority?: number;

@@ -32,6 +32,7 @@ export interface TensorInfo {
 export interface GetOptions {
   /** The target device. The default is host memory. */
   device?: Device;
+  /** Stops the loading: the promise is rejected with the reason of the signal. */
   signal?: AbortSignal;
   /** Called as bytes arrive. */
   onProgress?: (progress: Progress) => void;
@@ -70,6 +71,7 @@ export abstract class TensorFile implements Iterable<[name: string, tensor: Tens
     return this.names.length;
   }
 
+  /** True when the file has a tensor of this name. */
   has(name: string): boolean {
     this.check();
     return this.locate(name) !== null;
@@ -94,7 +96,7 @@ export abstract class TensorFile implements Iterable<[name: string, tensor: Tens
     return (await this.load([name], options)).get(name) as Tensor;
   }
 
-  /** All tensors. */
+  /** All tensors by their names. If one of them cannot be loaded, the others are disposed and the promise is rejected. */
   async getAllAsync(options: GetOptions = {}): Promise<Map<string, Tensor>> {
     return this.load(this.names, options);
   }

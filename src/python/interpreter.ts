@@ -1,7 +1,7 @@
 /** The interpreter: CPython in this process. */
 
 import { checkOptions, type OptionNames } from '../base/options.js';
-import { ArgumentValueError, LoadError } from '../errors.js';
+import { ArgumentTypeError, ArgumentValueError, LoadError } from '../errors.js';
 import { native } from '../native/load.js';
 import { node } from '../native/node-modules.js';
 import { beforeStats } from '../native/stats.js';
@@ -91,11 +91,12 @@ export function python(options: PythonOptions = {}): Python {
     checkSame(options, running.options, running.found);
     return running.python;
   }
-  const addon = native();
-  const found = findPython(options);
-  const { library, program, venv } = found;
-  const { threads = 0, signals = 'javascript', exitTimeout = 30_000 } = options;
-  if (!Number.isInteger(threads) || threads < 0 || threads > 128) {
+  const { threads, signals = 'javascript', exitTimeout = 30_000 } = options;
+  for (const name of ['executable', 'venv', 'library'] as const) {
+    const path = options[name];
+    if (path !== undefined && typeof path !== 'string') throw new ArgumentTypeError(name, 'a path', path);
+  }
+  if (threads !== undefined && !(Number.isInteger(threads) && threads >= 1 && threads <= 128)) {
     throw new ArgumentValueError('threads', 'a number from 1 to 128', threads);
   }
   if (signals !== 'javascript' && signals !== 'python') {
@@ -104,10 +105,22 @@ export function python(options: PythonOptions = {}): Python {
   if (!Number.isInteger(exitTimeout) || exitTimeout < 0 || exitTimeout > 3_600_000) {
     throw new ArgumentValueError('exitTimeout', 'milliseconds from 0 to 3600000', exitTimeout);
   }
+  const addon = native();
+  const found = findPython(options);
+  const { library, program, venv } = found;
   const isWorker = !isMainThread();
   const pythonSignals = signals === 'python';
-  const settings = { library, program, released, isWorker, pythonSignals, threads, makeBytes, onCall, onSettle };
-  const problem = startPython(addon, settings);
+  const problem = startPython(addon, {
+    library,
+    program,
+    released,
+    isWorker,
+    pythonSignals,
+    threads: threads ?? 0, // native code chooses
+    makeBytes,
+    onCall,
+    onSettle,
+  });
   if (problem !== null) {
     const advice = 'use a CPython 3.9 or newer with a shared library: python({ executable: "/path/to/python3" })';
     throw new LoadError('Python', [`${library}: ${problem}`], [advice]);

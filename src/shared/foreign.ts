@@ -17,8 +17,9 @@ import { count, rangeOf, readLayout, type SharedTensor } from './description.js'
 export interface ForeignTensor {
   /** The name of the memory, such as `shm.name` of Python's `SharedMemory`. */
   name?: string;
-  /** The number of a process of the same user, and a file descriptor there. Linux. */
+  /** The number of a process of the same user. Linux. */
   process?: number;
+  /** The number of a file descriptor in that process. */
   file?: number;
   dtype: DType;
   shape: readonly number[];
@@ -26,6 +27,7 @@ export interface ForeignTensor {
   strides?: readonly number[];
   /** Bytes before the first element. */
   offset?: number;
+  /** true: maps the memory so that it cannot be written here. */
   readonly?: boolean;
   /** Elements of a sub-byte type occupy one byte each. */
   padded?: boolean;

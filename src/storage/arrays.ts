@@ -8,7 +8,9 @@ import { Descriptor, Flag, type SentLayout, UNSENT } from './descriptor.js';
 import { BufferStorage, bufferLength, clone, isDetached, isShared, regionOf } from './storage.js';
 
 export interface FromOptions<D extends DType> {
+  /** The lengths of the axes. One of them may be -1. The default is the shape of the values, or one axis for an array. */
   shape?: readonly number[];
+  /** The default is the dtype of the values or of the array. */
   dtype?: D;
 }
 
@@ -17,6 +19,7 @@ export interface WrapOptions<D extends DType> extends FromOptions<D> {
   strides?: readonly number[];
   /** Bytes from the start of the array to the first element. */
   byteOffset?: number;
+  /** true: the tensor cannot be written, but the array still can. */
   readonly?: boolean;
   /** Each element narrower than a byte has its own byte, as in NumPy, instead of being packed. */
   padded?: boolean;

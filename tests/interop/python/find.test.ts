@@ -33,7 +33,7 @@ const answer = {
 function refused(options: object, ...texts: string[]): void {
   const { code, output } = runChild(import.meta.url, './children/start.js', { args: [JSON.stringify(options)] });
   equal(code, 0, output);
-  ok(output.includes('LoadError'), output);
+  ok(/(LoadError|Argument\w+Error): /.test(output), output);
   for (const text of texts) ok(output.includes(text), `expected ${text} in\n${output}`);
 }
 
@@ -157,6 +157,13 @@ testWith(pythonMissing, 'a later call that names another Python throws and says 
 test('a misspelt option is refused, and the error names the nearest option', () => {
   throws('TypeError', "did you mean 'executable'?", () => python({ executible: '/usr/bin/python3' } as never));
   throws('TypeError', "did you mean 'copy'?", () => py.tensor(null as never, undefined, { cpoy: true } as never));
+});
+
+test('options of the wrong type, or out of their range, are refused before Python starts', () => {
+  refused({ executable: 3 }, 'TypeError: Expected a path for executable but received 3');
+  refused({ threads: 0 }, 'a number from 1 to 128 for threads but received 0');
+  refused({ signals: 'none' }, "'javascript' or 'python' for signals");
+  refused({ exitTimeout: -1 }, 'milliseconds from 0 to 3600000 for exitTimeout');
 });
 
 test('a path in place of options is refused', () => {
