@@ -34,7 +34,7 @@ import { Keywords } from './keywords.js';
 import { enterPlainCall } from './plain-call.js';
 import { defineProxies, END } from './proxy.js';
 import { makeStorage } from './python-storage.js';
-import { liveHandle, type Reference } from './reference.js';
+import { liveHandle, type Reference, releaseHandle } from './reference.js';
 import { keepSignalsLater } from './signals.js';
 import { enter, leave } from './slot.js';
 import {
@@ -274,7 +274,11 @@ function send<T>(
   }
   // Outside of `try`, where V8 inlines constructors. Nothing has used the slot since.
   const result = early === null ? take(slot, spilled) : early.result;
-  if (failure !== null) throw failure.error; // after the result was taken, so that it is released
+  if (failure !== null) {
+    // The collector releases a proxy or a tensor, but knows no bare handle.
+    if ((take as unknown) === takeHandle) releaseHandle(result as number);
+    throw failure.error;
+  }
   return result;
 }
 

@@ -416,6 +416,46 @@ class Ending:
   checkResults(make, [() => {}], (importOther) => importOther);
 });
 
+testWith(numpy.missing, 'a result is released if the deleter of an argument throws', async () => {
+  const producer = () => ({
+    [DLPACK]: () => ({
+      ...{ version: [1, 0], flags: 0, data: new ArrayBuffer(8), byteOffset: 0, shape: [2] },
+      ...{ dtype: { code: 2, bits: 32, lanes: 1 }, device: { type: 1, id: 0 } },
+      deleter() {
+        throw new Error('deleter');
+      },
+    }),
+    [DLPACK_DEVICE]: () => ({ type: 1, id: 0 }),
+  });
+  py.exec(`
+import numpy, weakref
+made = []
+class Made(numpy.ndarray): pass
+def make(*arguments):
+    made.append(weakref.ref(array := numpy.zeros(3).view(Made)))
+    return array
+`);
+  const make = py.eval('make');
+  const call = py.eval('lambda f: f()');
+  const live = py.eval('lambda: sum(ref() is not None for ref in made)');
+  const fails = (action: () => unknown) => {
+    try {
+      action();
+      ok(false, 'no error');
+    } catch (error) {
+      ok(String(error).includes('deleter'), String(error));
+    }
+  };
+  for (let i = 0; i < 3; i++) {
+    fails(() => py.callTensor(make, producer()));
+    fails(() => {
+      using array = make();
+      call(() => [array, producer()]); // the result of the function becomes a Python list
+    });
+  }
+  ok(await settleUntil(() => live() === 0), `${live()} results stay`);
+});
+
 testWith(numpy.missing, 'an argument whose deleter throws: the call succeeds, and nothing stays behind', async () => {
   py.exec(`
 class Counted:
