@@ -23,6 +23,9 @@ void CarryText(Object* object, Carried* out);
 // undefined, when the value is too large for JavaScript. JavaScript thread, no GIL.
 bool Deliver(napi_env env, Objects* self, Carried* value, napi_value out[2]);
 
+// Releases the handle of a delivered value that JavaScript will not receive. JavaScript thread, no GIL.
+void TakeBack(napi_env env, Objects* self, const napi_value delivered[2]);
+
 // Frees a value that was not delivered. Any thread, no GIL needed.
 void DropCarried(Carried* value);
 

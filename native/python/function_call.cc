@@ -80,7 +80,10 @@ static const char* Dispatch(FunctionRequest* request, napi_value* result) {
   for (uint32_t i = 0; i < request->count; ++i, count += 2) {
     has_room = Deliver(env, objects, &request->values[i], &values[count]) && has_room;
   }
-  if (!has_room) return kTooLong;
+  if (!has_room) {
+    for (size_t at = 4; at < count; at += 2) TakeBack(env, objects, &values[at]);
+    return kTooLong;
+  }
   return CallJavaScript(objects, objects->on_call, count, values, result) ? nullptr : kEnding;
 }
 

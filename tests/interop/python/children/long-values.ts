@@ -40,4 +40,24 @@ for (const way of ways) {
     else console.log(String(error));
   }
 }
+
+// The other arguments of a refused call do not stay in Python.
+py.exec(`
+import weakref
+class Argument: pass
+arguments = []
+def give_both(f):
+    argument = Argument()
+    arguments.append(weakref.ref(argument))
+    try: f(argument, ${literal} * ${LENGTH})
+    except OverflowError: pass
+`);
+const giveBoth = py.eval('give_both');
+const live = py.eval('lambda: sum(ref() is not None for ref in arguments)');
+if (process.argv[2] === 'bytes') {
+  giveBoth(receive);
+  await callAsync(giveBoth, receive);
+  for (let i = 0; i < 400 && live() !== 0; i++) await new Promise((next) => setTimeout(next, 50));
+  if (live() !== 0) console.log(`${live()} arguments stay`);
+}
 if (good === ways.length) console.log('ok');
