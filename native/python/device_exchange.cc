@@ -30,8 +30,10 @@ bool PlanCopy(const Body& body, char* target, int64_t nbytes, cuda::CopyRequest*
   request->target = target;
   request->item = 1;
   bool fits = true;
-  const auto add_axis = [&](int64_t length, int64_t step) {
+  // The stride of an axis of length 1 can be any number, so only others are multiplied.
+  const auto add_axis = [&](int64_t length, int64_t stride, int64_t unit) {
     if (length == 1) return;
+    const int64_t step = stride * unit;
     const int32_t last = request->ndim - 1;
     const bool is_merged = last >= 0 && request->source_steps[last] == length * step;
     fits = fits && (is_merged || request->ndim < kMaxNdim);
@@ -41,14 +43,14 @@ bool PlanCopy(const Body& body, char* target, int64_t nbytes, cuda::CopyRequest*
     request->source_steps[at] = step;
   };
   if (IsRowMajor(tensor)) {
-    add_axis(nbytes, 1);
+    add_axis(nbytes, 1, 1);
   } else if (IsPacked(body)) {
     return false;
   } else {
     const int64_t whole = (int64_t{tensor.dtype.bits} * tensor.dtype.lanes + 7) / 8;
     while (request->item < 16 && whole % (request->item * 2) == 0) request->item *= 2;
-    for (int32_t i = 0; i < tensor.ndim; ++i) add_axis(tensor.shape[i], tensor.strides[i] * whole);
-    add_axis(whole / request->item, request->item);  // an element of another size is a row of items
+    for (int32_t i = 0; i < tensor.ndim; ++i) add_axis(tensor.shape[i], tensor.strides[i], whole);
+    add_axis(whole / request->item, 1, request->item);  // an element of another size is a row of items
   }
   int64_t step = request->item;
   for (int32_t i = request->ndim - 1; i >= 0; --i) {

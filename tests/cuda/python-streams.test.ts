@@ -1,6 +1,6 @@
 /** `__dlpack__` and its streams between our tensors and Python, on the fake driver. */
 
-import { fromDLPack, Tensor } from 'dlpack';
+import { DLPACK, DLPACK_DEVICE, fromDLPack, Tensor } from 'dlpack';
 import {
   asCudaArray,
   emptyCache,
@@ -193,6 +193,31 @@ pyTest('copies keep every element, whatever the strides and the size', () => {
   );
   const empty = fromDLPack(main.Wrapper(Tensor.empty([0, 3], 'int8', { device: 'cuda:0' })), { device: 'cpu' });
   equal([empty.shape, empty.device], [[0, 3], 'cpu']);
+});
+
+pyTest('a copy ignores the stride of an axis of length 1, whose bytes fit no integer', () => {
+  const base = Tensor.from(new Float64Array(5 * 256).map((_, i) => i)).to('cuda:0');
+  const x = fromDLPack({
+    [DLPACK]: () => ({
+      version: [1, 3],
+      flags: 0,
+      data: addressOf(base),
+      byteOffset: 0,
+      shape: [1, 3],
+      strides: [Number.MAX_SAFE_INTEGER, 2],
+      dtype: { code: 2, bits: 64, lanes: 256 },
+      device: { type: 2, id: 0 },
+      deleter: null,
+    }),
+    [DLPACK_DEVICE]: () => ({ type: 2, id: 0 }),
+  });
+  const copy = fromDLPack(main.Wrapper(x), { copy: true, device: 'cpu' });
+  const rows = copy.toArray() as number[][][];
+  equal(
+    rows[0]?.map((row) => row[0]),
+    [0, 512, 1024],
+  );
+  x.dispose();
 });
 
 pyTest(
