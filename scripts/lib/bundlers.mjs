@@ -1,6 +1,6 @@
 // Bundlers, test runners and package managers that tests/bundlers runs, and the packed package, in a separate folder.
 import { cpSync, existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
-import { at, run, step, whenChanged } from './steps.mjs';
+import { at, online, run, step, whenChanged } from './steps.mjs';
 import { targets } from './targets.mjs';
 
 const npm = process.platform === 'win32' ? 'npm.cmd' : 'npm';
@@ -33,7 +33,7 @@ export const installBundlers = () =>
       mkdirSync(at('.bundlers'), { recursive: true });
       writeFileSync(at('.bundlers/package.json'), '{ "private": true }\n');
       const flags = ['--no-audit', '--no-fund', '--ignore-scripts', '--no-package-lock'];
-      await run(npm, ['install', ...flags, ...tools], { cwd: at('.bundlers') });
+      await online(() => run(npm, ['install', ...flags, ...tools], { cwd: at('.bundlers') }));
     }),
   );
 

@@ -1,16 +1,17 @@
 // Debian packages of any architecture, checked against the index of their suite.
 import { createHash } from 'node:crypto';
 import { gunzipSync } from 'node:zlib';
-import { Missing } from './steps.mjs';
+import { Missing, online } from './steps.mjs';
 
 const base = 'http://deb.debian.org/debian';
 const indices = new Map();
 
-async function fetchBytes(path) {
-  const answer = await fetch(`${base}/${path}`);
-  if (!answer.ok) throw new Missing(`${base}/${path}: ${answer.status}`);
-  return Buffer.from(await answer.arrayBuffer());
-}
+const fetchBytes = (path) =>
+  online(async () => {
+    const answer = await fetch(`${base}/${path}`);
+    if (!answer.ok) throw new Missing(`${base}/${path}: ${answer.status}`);
+    return Buffer.from(await answer.arrayBuffer());
+  });
 
 /** The entries of all packages of a suite. */
 async function indexOf(arch, suite) {

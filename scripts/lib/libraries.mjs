@@ -1,7 +1,7 @@
 // JavaScript libraries with which the guides exchange tensors, in a separate folder, because the package does not
 // depend on them.
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { at, run, step, whenChanged } from './steps.mjs';
+import { at, online, run, step, whenChanged } from './steps.mjs';
 
 const npm = process.platform === 'win32' ? 'npm.cmd' : 'npm';
 const libraries = [
@@ -49,6 +49,6 @@ export const installLibraries = () =>
       mkdirSync(at('.libraries'), { recursive: true });
       writeFileSync(at('.libraries/package.json'), `${JSON.stringify({ private: true, overrides })}\n`);
       const flags = ['--no-audit', '--no-fund', '--ignore-scripts', '--no-package-lock'];
-      await run(npm, ['install', ...flags, ...libraries], { cwd: at('.libraries') });
+      await online(() => run(npm, ['install', ...flags, ...libraries], { cwd: at('.libraries') }));
     }),
   );

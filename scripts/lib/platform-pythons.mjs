@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import { cpSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { fetchDebian } from './debian.mjs';
-import { at, Missing, run, whenChanged } from './steps.mjs';
+import { at, Missing, online, run, whenChanged } from './steps.mjs';
 
 const folder = '.platforms';
 
@@ -31,7 +31,7 @@ async function installWheel(place, spec, platforms, version) {
   const named = platforms.flatMap((name) => ['--platform', name]);
   const from = ['--no-deps', '--only-binary=:all:', ...named, '--python-version', version, '--target', at(place)];
   const pip = ['-m', 'pip', 'install', '--quiet', '--disable-pip-version-check'];
-  await run(at('.venv-zig/bin/python'), [...pip, ...from, spec]);
+  await online(() => run(at('.venv-zig/bin/python'), [...pip, ...from, spec]));
 }
 
 /**

@@ -4,7 +4,7 @@ import { fetchDebian } from './debian.mjs';
 import { headers } from './native.mjs';
 import { armLibraries, installArmPython, installWindowsPython } from './platform-pythons.mjs';
 import { installApt, npm } from './setup.mjs';
-import { at, run, whenChanged } from './steps.mjs';
+import { at, online, run, whenChanged } from './steps.mjs';
 import { linkedOf, prebuildOf, targets } from './targets.mjs';
 import { zig } from './zig.mjs';
 
@@ -54,7 +54,7 @@ async function installNode(name) {
     mkdirSync(at(folder, name), { recursive: true });
     writeFileSync(at(folder, name, 'package.json'), '{ "private": true }\n');
     const options = ['--no-audit', '--no-fund', '--ignore-scripts', '--force']; // force: it is for another system
-    await run(npm, ['install', ...options, spec], { cwd: at(folder, name) });
+    await online(() => run(npm, ['install', ...options, spec], { cwd: at(folder, name) }));
   });
   return at(folder, name, 'node_modules', name, 'bin', name.startsWith('node-win') ? 'node.exe' : 'node');
 }
@@ -104,15 +104,8 @@ async function muslNode(arch, emulator) {
       writeFileSync(at(place, 'musl.deb'), await fetchDebian('musl', debian, musl.suite));
       await run('dpkg-deb', ['-x', at(place, 'musl.deb'), at(place, 'root')]);
       const from = ['--no-deps', '--only-binary=:all:', '--platform', `musllinux_1_2_${wheel}`, '--target', at(place)];
-      await run(at('.venv-zig/bin/python'), [
-        '-m',
-        'pip',
-        'install',
-        '--quiet',
-        '--disable-pip-version-check',
-        ...from,
-        musl.wheel,
-      ]);
+      const pip = ['-m', 'pip', 'install', '--quiet', '--disable-pip-version-check'];
+      await online(() => run(at('.venv-zig/bin/python'), [...pip, ...from, musl.wheel]));
     },
   );
   const library = at(place, 'root/usr/lib');

@@ -5,7 +5,7 @@ import { browserMissing, findBrowser } from './browser.mjs';
 import { bundleDist } from './dist.mjs';
 import { installLibraries } from './libraries.mjs';
 import { buildFaults, buildNative, findCompiler, headers } from './native.mjs';
-import { at, Missing, run, step, whenChanged } from './steps.mjs';
+import { at, Missing, online, run, step, whenChanged } from './steps.mjs';
 import { buildWasmModules } from './wasm.mjs';
 
 export const npm = process.platform === 'win32' ? 'npm.cmd' : 'npm';
@@ -23,7 +23,7 @@ export function checkNode() {
 export const installPackages = () =>
   step('npm packages', () =>
     whenChanged('npm', ['package.json'], ['node_modules/typescript'], async () => {
-      await run(npm, ['install', '--no-audit', '--no-fund']);
+      await online(() => run(npm, ['install', '--no-audit', '--no-fund']));
     }),
   );
 
@@ -71,7 +71,7 @@ export const installEnvironment = (venv, requirements) =>
       }
       await run(python, ['-m', 'venv', venv]);
       const pip = ['-m', 'pip', 'install', '--quiet', '--disable-pip-version-check'];
-      await run(pythonOf(venv), [...pip, '-r', requirements]);
+      await online(() => run(pythonOf(venv), [...pip, '-r', requirements]));
     }),
   );
 
@@ -294,7 +294,7 @@ const installXGrammar = () =>
     whenChanged('xgrammar', ['requirements-xgrammar.txt'], ['build/xgrammar/xgrammar'], async () => {
       const pip = ['-m', 'pip', 'install', '--quiet', '--disable-pip-version-check', '--no-deps', '--upgrade'];
       try {
-        await run(venvPython, [...pip, '--target', 'build/xgrammar', '-r', 'requirements-xgrammar.txt']);
+        await online(() => run(venvPython, [...pip, '--target', 'build/xgrammar', '-r', 'requirements-xgrammar.txt']));
       } catch {
         return 'left out: PyPI cannot be reached, or has no wheel for this system';
       }
@@ -334,7 +334,8 @@ export const installRuntimes = () =>
         mkdirSync(at('.runtimes'), { recursive: true });
         writeFileSync(at('.runtimes/package.json'), '{ "private": true }\n');
         const specs = runtimes.map((runtime) => `${runtime.folder}@npm:${binaryOf(runtime).spec}`);
-        await run(npm, ['install', '--no-audit', '--no-fund', '--ignore-scripts', ...specs], { cwd: at('.runtimes') });
+        const flags = ['--no-audit', '--no-fund', '--ignore-scripts'];
+        await online(() => run(npm, ['install', ...flags, ...specs], { cwd: at('.runtimes') }));
         for (const runtime of runtimes) {
           if (!existsSync(runtimePath(runtime)))
             throw new Missing(`${runtime.name}: npm package ${runtime.package} has no binary here`);
@@ -352,7 +353,10 @@ export async function installApt(needed, packages) {
   const missing = new Missing(`${needed}. Install it (Debian: ${command}).`);
   if (!process.env.CI || process.getuid?.() !== 0 || !existsSync('/etc/debian_version')) throw missing;
   console.log(command);
-  const apt = (...args) => run('apt-get', args, { show: true, env: { DEBIAN_FRONTEND: 'noninteractive' } });
+  // Another apt-get may be running.
+  const options = ['-o', 'Acquire::Retries=5', '-o', 'DPkg::Lock::Timeout=600'];
+  const env = { DEBIAN_FRONTEND: 'noninteractive' };
+  const apt = (...args) => online(() => run('apt-get', [...options, ...args], { show: true, env }));
   await apt('update');
   await apt('install', '--yes', '--no-install-recommends', ...packages);
   if (!(await isThere())) throw missing;

@@ -63,6 +63,18 @@ export function run(command, args, { cwd = root, env = {}, show = false, allowFa
   });
 }
 
+/** Runs an action that downloads, three times at most, because a server or the network may fail once. */
+export async function online(action) {
+  for (let left = 2; ; left--) {
+    try {
+      return await action();
+    } catch (error) {
+      if (left === 0) throw error;
+      await new Promise((resolve) => setTimeout(resolve, 3000));
+    }
+  }
+}
+
 /** Runs `action` for every item, in parallel on all processors. */
 export async function inParallel(items, action) {
   const queue = [...items];
