@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { cpSync, mkdtempSync, rmSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -47,26 +47,37 @@ async function freePort(): Promise<number> {
   return port;
 }
 
-test('the Next server answers with native memory in a folder without node_modules', async () => {
-  const folder = mkdtempSync(join(tmpdir(), 'dlpack-next-'));
-  cpSync(join(project, '.next/standalone'), folder, { recursive: true });
+/** Starts the server in a folder. Another program may take the free port before the server does, so it tries again then. */
+async function startServer(folder: string, attempts = 5): Promise<{ server: ChildProcess; port: number }> {
   const port = await freePort();
   const env = { ...process.env, PORT: String(port), HOSTNAME: '127.0.0.1' };
   const server = spawn(process.execPath, [join(folder, 'projects/next/server.js')], { env });
+  let output = '';
+  const isReady = await new Promise<boolean>((resolve) => {
+    for (const stream of [server.stdout, server.stderr])
+      stream.on('data', (chunk) => {
+        output += chunk;
+        if (output.includes('Ready')) resolve(true);
+      });
+    server.on('close', () => resolve(false));
+  });
+  if (isReady) return { server, port };
+  if (attempts > 1 && output.includes('EADDRINUSE')) return startServer(folder, attempts - 1);
+  throw new Error(output);
+}
+
+test('the Next server answers with native memory in a folder without node_modules', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'dlpack-next-'));
+  cpSync(join(project, '.next/standalone'), folder, { recursive: true });
   try {
-    let output = '';
-    await new Promise<void>((resolve, reject) => {
-      for (const stream of [server.stdout, server.stderr])
-        stream.on('data', (chunk) => {
-          output += chunk;
-          if (output.includes('Ready')) resolve();
-        });
-      server.on('close', () => reject(new Error(output)));
-    });
-    const response = await fetch(`http://127.0.0.1:${port}/api`);
-    equal(await response.json(), { loaded: true, isNative: true });
+    const { server, port } = await startServer(folder);
+    try {
+      const response = await fetch(`http://127.0.0.1:${port}/api`);
+      equal(await response.json(), { loaded: true, isNative: true });
+    } finally {
+      server.kill();
+    }
   } finally {
-    server.kill();
     rmSync(folder, { recursive: true, force: true });
   }
 });

@@ -16,13 +16,17 @@ const imports = `${modules.map((name) => `import '${name}';`).join('\n')}
 import { nativeStatus, Tensor } from 'dlpack';
 import { addressOf, exportManaged, importManaged, stats } from 'dlpack/native';`;
 
+/** The runners end a test after five seconds otherwise. */
+const patience = ['--testTimeout=600000'];
+const jestFlags = ['--runInBand', ...patience];
+
 test('Jest with ES modules: two files over one addon in one process', () => {
   const project = makeProject('jest-esm', {
     'first.test.js': testFile('first', imports),
     'second.test.js': testFile('second', imports),
     'jest.config.js': "export default { testEnvironment: 'node', transform: {} };",
   });
-  const output = tool('jest/bin/jest.js', ['--runInBand'], project, { NODE_OPTIONS: '--experimental-vm-modules' });
+  const output = tool('jest/bin/jest.js', jestFlags, project, { NODE_OPTIONS: '--experimental-vm-modules' });
   ok(output.includes('Tests:       2 passed'), output);
 });
 
@@ -40,7 +44,7 @@ test('Jest with CommonJS: Babel converts the package', () => {
     'second.test.js': testFile('second', imports),
     'jest.config.cjs': jestConfig,
   });
-  const output = tool('jest/bin/jest.js', ['--runInBand'], project);
+  const output = tool('jest/bin/jest.js', jestFlags, project);
   ok(output.includes('Tests:       2 passed'), output);
 });
 
@@ -50,7 +54,7 @@ test('Vitest: two files, in threads and in processes', () => {
     'second.test.js': testFile('second', `import { test } from 'vitest';\n${imports}`),
   });
   for (const pool of ['threads', 'forks']) {
-    const output = tool('vitest/vitest.mjs', ['run', '--pool', pool], project);
+    const output = tool('vitest/vitest.mjs', ['run', '--pool', pool, ...patience], project);
     ok(/Tests +2 passed/.test(output), output);
   }
 });
