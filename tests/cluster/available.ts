@@ -13,7 +13,7 @@ process.env.RAY_gcs_server_port_wait_time_s ??= '120';
 let interpreter: Python | null = null;
 let rayMissing: string | false = false;
 try {
-  interpreter = python();
+  interpreter = python({ exitTimeout: 600_000 }); // exit functions that end processes take long on a busy machine
   interpreter.import('ray');
 } catch (error) {
   rayMissing = isDLPackError(error) ? error.message : String(error);
