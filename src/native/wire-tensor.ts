@@ -85,11 +85,7 @@ function makeStorage(handle: number, nbytes: number): NativeStorage {
  * throws if its dtype or device is unknown.
  */
 export function takeTensorInto(at: number, make: (handle: number, nbytes: number) => NativeStorage): Descriptor {
-  const signature = u32[at * 2 + WireTensor.SIGNATURE] as number;
-  const layout =
-    signature !== 0 && signature === u32[WireHeader.KNOWN_SIGNATURE]
-      ? (knownLayout as Layout)
-      : readLayout(at, signature);
+  const layout = layoutAt(at);
   const bitOffset = toInteger((f64[at + WireTensor.BYTE_OFFSET] as number) * 8);
   const descriptor = new Descriptor(
     make(u32[at * 2 + WireTensor.HANDLE] as number, toInteger(f64[at + WireTensor.NBYTES] as number)),
@@ -104,8 +100,16 @@ export function takeTensorInto(at: number, make: (handle: number, nbytes: number
   return descriptor;
 }
 
+/** The layout of the tensor at the word `at`. Drops the tensor's reference and throws if its dtype or device is unknown. */
+export function layoutAt(at: number): Layout {
+  const signature = u32[at * 2 + WireTensor.SIGNATURE] as number;
+  return signature !== 0 && signature === u32[WireHeader.KNOWN_SIGNATURE]
+    ? (knownLayout as Layout)
+    : readLayout(at, signature);
+}
+
 /** The properties of a tensor except its memory. */
-interface Layout extends SentLayout {
+export interface Layout extends SentLayout {
   readonly dtype: DTypeInfo;
   readonly device: DeviceInfo;
   readonly shape: readonly number[];
@@ -191,7 +195,7 @@ function makeDims(first: number, ndim: number): Dims {
 }
 
 /** The same number, as a small integer if possible, because engines store those without a box. */
-function toInteger(value: number): number {
+export function toInteger(value: number): number {
   const small = value | 0;
   return small === value ? small : value;
 }

@@ -4,8 +4,9 @@ import { ArgumentTypeError } from '../errors.js';
 import type { Descriptor } from '../storage/descriptor.js';
 import type { ImportRequest } from '../storage/foreign.js';
 import type { Tensor } from '../tensor.js';
-import { consume, perform, performTensor } from './operations.js';
+import { consume, perform } from './operations.js';
 import { findReference, type Reference } from './reference.js';
+import { performTensor } from './tensor-call.js';
 import { Operation } from './wire-layout.js';
 
 /**

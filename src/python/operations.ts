@@ -72,7 +72,7 @@ export function perform(
 }
 
 function call(subject: Reference, args: readonly unknown[]): unknown {
-  const slot = enterPlainCall(Operation.call, subject, args);
+  const slot = enterPlainCall(subject, args);
   if (slot === 0) return callAny(Operation.call, subject, args, takeResult);
   const spilled = sendPlain(slot);
   if (u32[slot * 2 + Outcome.FAILED] === 1) throw leaveWithError(slot, spilled);
@@ -80,24 +80,9 @@ function call(subject: Reference, args: readonly unknown[]): unknown {
   return takeResult(slot, spilled);
 }
 
-/** A call whose result is a tensor. */
-export function performTensor(subject: Reference, args: readonly unknown[]): Tensor {
-  const slot = enterPlainCall(Operation.callTensor, subject, args);
-  if (slot === 0) return performAnyTensor(subject, args);
-  const raised = sendPlain(slot);
-  if (u32[slot * 2 + Outcome.FAILED] === 1) throw leaveWithError(slot, raised);
-  leave(slot);
-  return takeOwned(u32[slot * 2 + PerformRequest.TENSOR_SLOT] as number);
-}
-
-function performAnyTensor(subject: Reference, args: readonly unknown[]): Tensor {
+/** A call with any arguments whose result is a tensor. */
+export function callAnyTensor(subject: Reference, args: readonly unknown[]): Tensor {
   return new OwnTensor(callAny(Operation.callTensor, subject, args, takeTensor));
-}
-
-/** Apart, because V8 inlines up to a limit, and would not inline all constructors in the caller. */
-function takeOwned(slot: number): Tensor {
-  const descriptor = takeDescriptor(slot);
-  return new OwnTensor(descriptor);
 }
 
 /** A call with any arguments. Keyword arguments are the last argument, and a plain call has none. */
@@ -113,7 +98,8 @@ function callAny<T>(
   return send(operation, subject, null, keywords === null ? args : args.slice(0, -1), keywords, take);
 }
 
-function sendPlain(slot: number): unknown {
+/** Makes the plain call in a slot. Returns what does not fit into the slot: a value, or the exception. */
+export function sendPlain(slot: number): unknown {
   u32[WireHeader.SLOT] = slot;
   try {
     return binding().perform();
@@ -185,7 +171,8 @@ function sendConsume(slot: number): unknown {
   }
 }
 
-function leaveWithError(slot: number, raised: unknown): unknown {
+/** The exception of the request in a slot, which this frees. */
+export function leaveWithError(slot: number, raised: unknown): unknown {
   try {
     return toError(slot, raised);
   } finally {

@@ -65,6 +65,11 @@ export const REFERENCE = Symbol('reference');
 const known = new WeakMap<object, Reference>();
 const OFTEN = 32;
 
+/** The reference of a Python object that is used often; undefined for anything else. Runs no code of the program. */
+export function knownReference(value: unknown): Reference | undefined {
+  return typeof value === 'function' ? known.get(value) : undefined;
+}
+
 /** The reference of a Python object; null for anything else. */
 export function findReference(value: unknown): Reference | null {
   if (typeof value !== 'function') return null;
