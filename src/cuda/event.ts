@@ -14,12 +14,13 @@ import { whenDone } from './wait.js';
 import { CreateEventRequest, ElapsedRequest } from './wire-layout.js';
 
 export interface EventOptions {
+  /** The default is `'cuda:0'`. */
   device?: Device;
   /** true: `elapsed` works. Events without timing are cheaper. */
   timing?: boolean;
 }
 
-export const eventOptionNames: OptionNames<EventOptions> = { device: true, timing: 'boolean' };
+const optionNames: OptionNames<EventOptions> = { device: true, timing: 'boolean' };
 
 /** The handle of an event, even if a program overrides its properties; null for anything else. */
 export let liveEvent: (value: unknown) => bigint | null;
@@ -58,7 +59,7 @@ export class Event {
   }
 
   constructor(options: EventOptions = {}) {
-    checkOptions(options, eventOptionNames, '{ timing: true }');
+    checkOptions(options, optionNames, '{ timing: true }');
     const { device = 'cuda:0', timing = false } = options;
     this.#device = parseCudaDevice(device);
     const flags = EVENT_BLOCKING_SYNC | (timing === true ? 0 : EVENT_DISABLE_TIMING);

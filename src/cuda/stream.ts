@@ -8,7 +8,7 @@ import { wire } from '../native/wire.js';
 import { disposeSymbol } from '../storage/storage.js';
 import { currentHandle, LEGACY_STREAM, PER_THREAD_STREAM, setCurrentHandle } from './current.js';
 import { parseCudaDevice } from './devices.js';
-import { Event, type EventOptions, eventOptionNames, liveEvent } from './event.js';
+import { Event, type EventOptions, liveEvent } from './event.js';
 import { Owned } from './owned.js';
 import { begin, isCapturing, mark, onStream, run } from './requests.js';
 import { foreignHandle, handleOn, rememberStream, StreamState, stateOf } from './stream-handle.js';
@@ -165,8 +165,8 @@ export class Stream {
   }
 
   /** Records a new event after the work that is queued now. */
-  record(options: EventOptions = {}): Event {
-    checkOptions(options, eventOptionNames, '{ timing: true }');
+  record(options: Pick<EventOptions, 'timing'> = {}): Event {
+    checkOptions(options, { timing: 'boolean' }, '{ timing: true }');
     const event = new Event({ ...options, device: this.#state.device.name });
     try {
       event.record(this);

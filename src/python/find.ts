@@ -20,7 +20,7 @@ export interface PythonOptions {
   signals?: 'javascript' | 'python';
   /** How many calls of `callAsync` run at once, 1 to 128. The default is the number of cores, limited to 4 to 16. */
   threads?: number;
-  /** How many milliseconds Python's exit functions may take when the process ends, at most an hour; 30,000 unless told. */
+  /** How many milliseconds Python's exit functions may take when the process ends, at most an hour. The default is 30,000. */
   exitTimeout?: number;
 }
 

@@ -24,7 +24,7 @@ export interface PlacementOptions {
 }
 
 export interface TaskOptions extends PlacementOptions {
-  /** How often Ray runs the task again when its worker or node dies; 3 unless told, -1 for no limit. */
+  /** How often Ray runs the task again when its worker or node dies; 3 by default, -1 for no limit. */
   maxRetries?: number;
   /** Also run it again when it throws: true, or a Python list of the exception classes. */
   retryExceptions?: boolean | PyObject;
@@ -35,11 +35,11 @@ export interface TaskOptions extends PlacementOptions {
 }
 
 export interface ActorOptions extends PlacementOptions {
-  /** How often Ray starts the actor again when its process or node dies; never unless told, -1 for no limit. */
+  /** How often Ray starts the actor again when its process or node dies; 0 by default, -1 for no limit. */
   maxRestarts?: number;
-  /** How often Ray calls a method again after a restart; never unless told, -1 for no limit. */
+  /** How often Ray calls a method again after a restart; 0 by default, -1 for no limit. */
   maxTaskRetries?: number;
-  /** How many calls run at once; 1 unless told. */
+  /** How many calls run at once; 1 by default. */
   maxConcurrency?: number;
   maxPendingCalls?: number;
   namespace?: string;

@@ -195,7 +195,7 @@ function limits(book: Book): Text {
     `${row.why} ([more](${row.link}))`,
     String(book.applies(row)),
   ]);
-  return table(['library', 'direction', 'what', 'comes to', 'why', 'cells'], rows);
+  return table(['library', 'direction', 'what', 'result', 'reason', 'combinations'], rows);
 }
 
 /** The whole document. */
@@ -203,19 +203,18 @@ export function writeReport(found: readonly Found[], contexts: readonly Context[
   const book = new Book(found, contexts);
   return `# Compatibility
 
-What exchanges with what, as found by a test (\`tests/interop/python/conformance\`) that runs with every change. It goes through
-every combination of library, direction, dtype, layout, read-only mark and request for a copy, and a good part of them again by
-every other route: ${book.size} cells, of which ${book.exchanged} are exchanges of a real tensor and the others say that the library cannot
-hold such a tensor. This page is written by that test, which fails when it finds anything else:
-\`UPDATE=1 npm test -- conformance\`.
+This page shows what each library exchanges with JavaScript, and how. A test (\`tests/interop/python/conformance\`) writes the
+page, and fails when an exchange has another result than the page says: \`UPDATE=1 npm test -- conformance\`. The test tries every
+combination of library, direction, dtype, layout, read-only mark and request for a copy, and many of them again by every other route.
+It has ${book.size} combinations. In ${book.exchanged} of them a real tensor is exchanged, and in the others the library cannot hold such a tensor.
 
 | word | means |
 | --- | --- |
-| shared | one memory: the same address, and what either side writes after the exchange the other side reads |
-| copied | two memories: another address, and neither side sees what the other writes |
+| shared | one memory: the address is the same, and each side reads what the other writes after the exchange |
+| copied | two memories: the address differs, and neither side sees what the other writes |
 | empty | no elements; shape and dtype arrived |
 | as int32 | the values arrived, in another dtype |
-| read-only lost | the other side could write, and must not |
+| read-only lost | the other side can write to read-only memory |
 | ✗ BufferError | refused with this error; nothing leaked |
 | – | the library has no such tensor, or no such request |
 
@@ -235,8 +234,8 @@ ${peers.map((peer) => section(book, peer)).join('\n\n')}
 
 ## Known limits
 
-What is not simply shared, and why. The first row that applies to a cell decides; the last column counts the cells for which one
-does. When a library improves, the test fails until its row here is removed.
+This table lists every exchange that is not simply shared, and the reason. The first row that applies to a combination decides, and
+the last column counts the combinations for which a row decides. When a library improves, the test fails until its row is removed.
 
 ${limits(book)}
 `;
