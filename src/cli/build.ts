@@ -135,7 +135,7 @@ async function build(target: string): Promise<void> {
 export const command: Command = {
   help: `Usage: dlpack build [--out file]
 
-Compiles the addon for this machine, where the package has none that fits, and puts it where the package looks for it. It needs a
+Compiles the addon for this machine and puts it where the package finds it. Use it where the package has no addon. It needs a
 C++17 compiler (c++, g++ or clang++, or the one named in CXX) and the headers of Node-API, from node-api-headers or from the Node
 installation. The addon has no kernels for CUDA, because every system with NVIDIA's driver has a prebuilt addon.
 

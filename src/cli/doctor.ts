@@ -80,8 +80,8 @@ function examine(): Report {
 export const command: Command = {
   help: `Usage: dlpack doctor [--json | --markdown]
 
-Checks runtime, platform and addon, and makes a real exchange with Python and its libraries, with TVM-FFI and with CUDA, as far
-as they are there. Something that is absent is not a problem. The commands after an arrow can be pasted into a shell.
+Checks runtime, platform and addon, and makes a real exchange with Python and its libraries, with TVM-FFI and with CUDA, if
+they are installed. It is not a problem if one of them is absent. The commands after an arrow can be pasted into a shell.
 
   --json       for programs
   --markdown   to paste into an issue

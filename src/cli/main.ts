@@ -25,9 +25,9 @@ const help = `Usage: dlpack <command> [options]
   build    compile the addon for this machine
   types    write TypeScript declarations for a library of TVM-FFI kernels
 
-  ray-worker   what Ray starts for tasks and actors written in JavaScript
+  ray-worker   the program that Ray starts for tasks and actors written in JavaScript
 
-  --help      show help, also behind a command
+  --help      show help, also after a command
   --version   show the version
 
 Exit codes: 0 fine, 1 a problem was found, 2 wrong usage.

@@ -8,8 +8,8 @@ import '../tvm-ffi/index.js';
 export const command: Command = {
   help: `Usage: dlpack types <library> [file]
 
-Writes TypeScript declarations for the kernels of a library compiled for TVM-FFI, from the metadata in it: to the file, or to
-the output without one.
+Writes TypeScript declarations for the kernels of a library compiled for TVM-FFI, from the metadata in the library. They go to
+the file, or to the standard output if no file is named.
 
   dlpack types kernels.so kernels.d.ts
 `,
