@@ -74,8 +74,9 @@ From TensorFlow.js to ONNX Runtime with the run of a model (one multiplication):
 ## Strided copies of 16 MiB
 
 The bandwidth is relative to a \`copyBufferToBuffer\` of as many bytes. Both took turns, 30 times each. The generic shader has shape and
-strides in a uniform and moves one element of 4 bytes in each invocation. On a software adapter, rows of 16 bytes and more are copied
-through a texture, and shorter rows by a shader. A command for each row took 25 ms for the rows of 1 KiB.
+strides in a uniform and moves one element of 4 bytes in each invocation. On a software adapter, rows of up to 96 bytes are copied by
+a shader where 12 bytes or more divide their length and stride, and other rows of 16 bytes and more through a texture. A command for
+each row took 25 ms for the rows of 1 KiB.
 
 | layout | time | \`copyBufferToBuffer\` | bandwidth | generic shader | times faster than that |
 |---|---|---|---|---|---|

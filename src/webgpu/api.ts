@@ -76,6 +76,7 @@ export interface GpuDevice {
     readonly maxBufferSize: number;
     readonly maxStorageBufferBindingSize: number;
     readonly maxComputeWorkgroupsPerDimension: number;
+    readonly maxComputeInvocationsPerWorkgroup: number;
     readonly maxTextureDimension2D: number;
   };
   createBuffer(descriptor: { size: number; usage: number; label?: string }): GpuBuffer;

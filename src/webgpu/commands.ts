@@ -10,7 +10,7 @@ import { passesOf } from '../values/pass.js';
 import { type GpuBuffer, type GpuEncoder, Usage } from './api.js';
 import type { DeviceState } from './device-state.js';
 import { allocateBuffer, hasUsage, memoryOf } from './memory.js';
-import { isBlock, type Move, moveOf, partsOf, roundUp, unitsOf, windowOf } from './move.js';
+import { inLargeUnits, isBlock, type Move, moveOf, partsOf, roundUp, unitsOf, windowOf } from './move.js';
 import { copyThroughTexture, makeTexture, type Recorder, rowPlanOf } from './rows.js';
 import { shaderOf } from './shader.js';
 
@@ -21,6 +21,9 @@ const MAX_WINDOW = 2 ** 30;
  * copies rows of 1 KiB faster by commands, and shorter ones through a texture.
  */
 const byCommands = { hardware: { rows: 64, bytes: 4096 }, software: { rows: 16384, bytes: 1024 } };
+
+/** Invocations of a workgroup. A software adapter has costs for each workgroup, and 256 take less time than 64. */
+const workgroups = { hardware: 64, software: 256 };
 
 const byte = dtypeFromName('uint8');
 
@@ -105,9 +108,12 @@ export class Commands implements Recorder {
   private run(pass: Pass, from: GpuBuffer, to: GpuBuffer, mayPad: boolean): void {
     const move = moveOf(pass);
     const canCopy = hasUsage(from, Usage.copySource) && hasUsage(to, Usage.copyTarget);
-    if (canCopy && (this.copyInTexture(move, from, to) || this.copyRows(move, from, to, mayPad))) return;
+    const canBind = hasUsage(from, Usage.storage) && hasUsage(to, Usage.storage);
+    const large = this.state.isSoftware && canBind ? inLargeUnits(move) : null;
+    if (large === null && canCopy && (this.copyInTexture(move, from, to) || this.copyRows(move, from, to, mayPad)))
+      return;
     const limit = Math.min(this.state.gpuDevice.limits.maxStorageBufferBindingSize, MAX_WINDOW);
-    const source = this.readable(move, from);
+    const source = this.readable(large ?? move, from);
     const target = this.writable(to);
     for (const part of partsOf(source.move, limit)) {
       // A part must not write the padding, because other parts have written elements behind it.
@@ -172,7 +178,7 @@ export class Commands implements Recorder {
   }
 
   private dispatch(move: Move, from: GpuBuffer, to: GpuBuffer, mayPad: boolean): void {
-    const { gpuDevice } = this.state;
+    const { gpuDevice, isSoftware } = this.state;
     const windows = [windowOf(move.from, move.fromSteps, move), windowOf(move.to, move.toSteps, move)] as const;
     [from, to].forEach((buffer, i) => {
       const end = (windows[i]?.offset ?? 0) + (windows[i]?.size ?? 0);
@@ -182,14 +188,16 @@ export class Commands implements Recorder {
         );
       }
     });
-    const shader = shaderOf(move, ...windows, mayPad);
+    const group = isSoftware ? workgroups.software : workgroups.hardware;
+    const { limits } = gpuDevice;
+    const shader = shaderOf(move, ...windows, mayPad, Math.min(group, limits.maxComputeInvocationsPerWorkgroup));
     const pipeline = this.state.pipeline(shader.code);
     const entries = [from, to].map((buffer, binding) => ({ binding, resource: { buffer, ...windows[binding] } }));
     const pass = this.encoder.beginComputePass();
     pass.setPipeline(pipeline);
     pass.setBindGroup(0, gpuDevice.createBindGroup({ layout: pipeline.getBindGroupLayout(0), entries }));
-    const columns = Math.min(shader.groups, gpuDevice.limits.maxComputeWorkgroupsPerDimension);
-    pass.dispatchWorkgroups(columns, Math.ceil(shader.groups / columns));
+    const rows = Math.ceil(shader.groups / limits.maxComputeWorkgroupsPerDimension);
+    pass.dispatchWorkgroups(Math.ceil(shader.groups / rows), rows);
     pass.end();
   }
 }

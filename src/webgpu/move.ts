@@ -5,12 +5,10 @@
 
 import type { Pass } from '../storage/backend.js';
 
-/** Bytes of a unit: what one access of a shader moves. */
-export type Unit = 1 | 2 | 4 | 8 | 16;
-
 /** A strided copy in units. Starts are in bytes from the start of each buffer; steps are in units. */
 export interface Move {
-  readonly unit: Unit;
+  /** Bytes that one access of a shader moves: 1, 2, 4, 8, 16, or another multiple of 4 (see {@link inLargeUnits}). */
+  readonly unit: number;
   readonly shape: readonly number[];
   readonly fromSteps: readonly number[];
   readonly toSteps: readonly number[];
@@ -26,11 +24,15 @@ export interface Window {
 
 /** Bindings start at multiples of this, which every device supports. */
 const BINDING_ALIGNMENT = 256;
+/** Bytes of the longest row that {@link inLargeUnits} moves. Longer rows are copied faster through a texture. */
+const LONGEST_ROW = 96;
 
 export const roundUp = (value: number, to: number): number => Math.ceil(value / to) * to;
 
-/** The largest unit that divides all numbers. */
-function unitOf(numbers: readonly number[]): Unit {
+const gcd = (a: number, b: number): number => (b === 0 ? Math.abs(a) : gcd(b, a % b));
+
+/** The largest unit with a type of its own in a shader that divides all numbers. */
+function unitOf(numbers: readonly number[]): number {
   for (const unit of [16, 8, 4, 2] as const) if (numbers.every((n) => n % unit === 0)) return unit;
   return 1;
 }
@@ -52,20 +54,42 @@ export function moveOf(pass: Pass): Move {
     toSteps.push(1);
   }
   const [from, to] = [pass.fromBit / 8, pass.toBit / 8];
-  const inner = shape.length - 1;
-  const unit = unitOf([shape[inner] as number, from, to, ...fromSteps.slice(0, -1), ...toSteps.slice(0, -1)]);
-  shape[inner] = (shape[inner] as number) / unit;
-  const inUnits = (steps: readonly number[]) => steps.map((step, axis) => (axis === inner ? step : step / unit));
-  const move = { unit, shape, fromSteps: inUnits(fromSteps), toSteps: inUnits(toSteps), from, to };
-  return shape[inner] === 1 && inner > 0 ? withoutLast(move) : move;
+  const bytesMove: Move = { unit: 1, shape, fromSteps, toSteps, from, to };
+  return inUnits(bytesMove, unitOf(spacingsOf(bytesMove)));
 }
 
-const withoutLast = (move: Move): Move => ({
-  ...move,
-  shape: move.shape.slice(0, -1),
-  fromSteps: move.fromSteps.slice(0, -1),
-  toSteps: move.toSteps.slice(0, -1),
-});
+/**
+ * For software adapters: short rows that are contiguous on both sides, in the largest unit that divides the length, the
+ * starts and the steps of all rows. A software adapter finds the buffer and multiplies the index for each access of a
+ * shader (docs/decisions/rows-through-a-texture.md). Null for other moves, and if that unit is below 12 bytes.
+ */
+export function inLargeUnits(move: Move): Move | null {
+  const { shape, fromSteps, toSteps } = move;
+  const last = shape.length - 1;
+  if (last < 1 || move.unit < 4 || fromSteps[last] !== 1 || toSteps[last] !== 1) return null;
+  const spacings = spacingsOf(move);
+  const unit = spacings.reduce(gcd);
+  return unit >= 12 && (spacings[0] as number) <= LONGEST_ROW ? inUnits(move, unit) : null;
+}
+
+/** In bytes: the length of a row of contiguous units, the starts, and the steps of the other axes. */
+const spacingsOf = ({ unit, shape, fromSteps, toSteps, from, to }: Move): number[] => {
+  const steps = [...fromSteps.slice(0, -1), ...toSteps.slice(0, -1)].map((step) => step * unit);
+  return [(shape.at(-1) as number) * unit, from, to, ...steps];
+};
+
+/** The move with another unit, which divides all of its spacings. */
+function inUnits(move: Move, unit: number): Move {
+  const last = move.shape.length - 1;
+  const length = ((move.shape[last] as number) * move.unit) / unit;
+  const shape = move.shape.with(last, length);
+  const converted = (steps: readonly number[]) =>
+    steps.map((step, axis) => (axis === last ? step : (step * move.unit) / unit));
+  const result = { ...move, unit, shape, fromSteps: converted(move.fromSteps), toSteps: converted(move.toSteps) };
+  if (length > 1 || last === 0) return result;
+  const withoutLast = { shape: shape.slice(0, -1), fromSteps: result.fromSteps.slice(0, -1) };
+  return { ...result, ...withoutLast, toSteps: result.toSteps.slice(0, -1) };
+}
 
 /** True when the units are one contiguous run on both sides. */
 export const isBlock = ({ shape, fromSteps, toSteps }: Move): boolean =>
@@ -83,7 +107,7 @@ export function isDense({ shape, toSteps }: Move): boolean {
 
 export const unitsOf = ({ shape }: Move): number => shape.reduce((product, length) => product * length, 1);
 
-/** The bytes of a buffer that a move uses, from a multiple of the alignment to a multiple of four. */
+/** The bytes of a buffer that a move uses, from a multiple of the alignment and the unit to a multiple of four. */
 export function windowOf(start: number, steps: readonly number[], { unit, shape }: Move): Window {
   let low = start;
   let high = start + unit;
@@ -92,7 +116,8 @@ export function windowOf(start: number, steps: readonly number[], { unit, shape 
     if (reach < 0) low += reach;
     else high += reach;
   });
-  const offset = Math.floor(low / BINDING_ALIGNMENT) * BINDING_ALIGNMENT;
+  const alignment = (BINDING_ALIGNMENT * unit) / gcd(BINDING_ALIGNMENT, unit);
+  const offset = Math.floor(low / alignment) * alignment;
   return { offset, size: roundUp(high, 4) - offset };
 }
 

@@ -1,7 +1,7 @@
 /**
  * Copies of many rows through a texture, on software adapters. A command between a buffer and a texture moves rows with
- * a stride at the speed of memory. A software adapter takes about twice as long for a shader, and longer for a command
- * for each row (docs/decisions/rows-through-a-texture.md).
+ * a stride at the speed of memory. A software adapter takes longer for a shader unless rows are short, and longer for a
+ * command for each row (docs/decisions/rows-through-a-texture.md).
  */
 
 import { type GpuBuffer, type GpuDevice, type GpuEncoder, type GpuTexture, Usage } from './api.js';

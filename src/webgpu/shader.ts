@@ -5,9 +5,8 @@
 
 import { isDense, type Move, unitsOf, type Window } from './move.js';
 
-/** Units that one invocation moves. */
+/** Units that one invocation moves, or words where units are larger. */
 const BLOCK = 16;
-const GROUP = 64;
 
 export interface Shader {
   readonly code: string;
@@ -15,13 +14,17 @@ export interface Shader {
   readonly groups: number;
 }
 
-const types = { 4: 'u32', 8: 'vec2<u32>', 16: 'vec4<u32>' } as const;
+const types: Record<number, string> = { 4: 'u32', 8: 'vec2<u32>', 16: 'vec4<u32>' };
 
-/** `mayPad`: the bytes from the last element to the next multiple of four may be overwritten. */
-export function shaderOf(move: Move, from: Window, to: Window, mayPad: boolean): Shader {
+/**
+ * `mayPad`: the bytes from the last element to the next multiple of four may be overwritten. `group`: invocations of a
+ * workgroup.
+ */
+export function shaderOf(move: Move, from: Window, to: Window, mayPad: boolean, group: number): Shader {
   const { unit } = move;
   const word = Math.max(unit, 4);
   const frame: Frame = {
+    group,
     starts: [(move.from - from.offset) / unit, (move.to - to.offset) / unit],
     counts: [Math.floor(from.size / word), Math.floor(to.size / word)],
   };
@@ -31,12 +34,12 @@ export function shaderOf(move: Move, from: Window, to: Window, mayPad: boolean):
   return isDense(move) && isAligned ? packingShader(move, frame) : atomicShader(move, frame);
 }
 
-/** The first unit of each window, and the words or vectors in each window. */
+/** Invocations of a workgroup, the first unit of each window, and the words or larger units in each window. */
 interface Frame {
+  readonly group: number;
   readonly starts: readonly [from: number, to: number];
-  readonly counts: Counts;
+  readonly counts: readonly [from: number, to: number];
 }
-type Counts = readonly [from: number, to: number];
 
 /**
  * How many units an invocation moves along each axis. A square where the source is contiguous along another axis than
@@ -51,8 +54,9 @@ function blocksOf({ shape, fromSteps }: Move, block: number): number[] {
   const isOther = (step: number, axis: number) =>
     axis !== last && Math.abs(step) === 1 && (shape[axis] as number) >= rows;
   const other = fromSteps.findIndex(isOther);
-  if (other >= 0 && length >= block / rows) {
-    blocks[last] = block / rows;
+  const columns = Math.floor(block / rows);
+  if (other >= 0 && columns > 0 && length >= columns) {
+    blocks[last] = columns;
     blocks[other] = rows;
     return blocks;
   }
@@ -100,27 +104,30 @@ function eachUnit(move: Move, blocks: readonly number[], statement: (from: strin
   return visit(0, 0, 0).join('\n  ');
 }
 
-function program(element: string, target: string, [fromCount, toCount]: Counts, threads: number, body: string): Shader {
+function program(element: string, target: string, { group, counts }: Frame, threads: number, body: string): Shader {
+  const [fromCount, toCount] = counts;
   const code = `@group(0) @binding(0) var<storage, read> source: array<${element}, ${fromCount}>;
 @group(0) @binding(1) var<storage, read_write> result: array<${target}, ${toCount}>;
-@compute @workgroup_size(${GROUP})
+@compute @workgroup_size(${group})
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,
         @builtin(local_invocation_index) local: u32) {
-  let thread = (group.y * groups.x + group.x) * ${GROUP}u + local;
+  let thread = (group.y * groups.x + group.x) * ${group}u + local;
   if (thread >= ${threads}u) { return; }
   var t = i32(thread);
   ${body}
 }
 `;
-  return { code, groups: Math.ceil(threads / GROUP) };
+  return { code, groups: Math.ceil(threads / group) };
 }
 
 function wordShader(move: Move, frame: Frame): Shader {
-  const blocks = blocksOf(move, BLOCK);
+  const type = types[move.unit];
+  const words = move.unit / 4;
+  const blocks = blocksOf(move, type === undefined ? Math.max(1, Math.floor(BLOCK / words)) : BLOCK);
   const { text, threads } = indices(move.shape, blocks);
   const copies = eachUnit(move, blocks, (from, to) => `result[${to}] = source[${from}];`);
-  const type = types[move.unit as 4 | 8 | 16];
-  return program(type, type, frame.counts, threads, [text, positions(move, frame), copies].join('\n  '));
+  const element = type ?? `array<u32, ${words}>`;
+  return program(element, element, frame, threads, [text, positions(move, frame), copies].join('\n  '));
 }
 
 /** An expression for the unit of 1 or 2 bytes at a position, in the low bits of a u32. */
@@ -153,11 +160,12 @@ function packingShader(move: Move, frame: Frame): Shader {
     );
     return `result[(${to}) / ${perWord}] = ${parts.join(' | ')};`;
   });
-  return program('u32', 'u32', frame.counts, threads, [text, positions(words, frame), copies].join('\n  '));
+  return program('u32', 'u32', frame, threads, [text, positions(words, frame), copies].join('\n  '));
 }
 
 /** As {@link packingShader} where a word holds the end of one row and the start of the next. */
-function flatShader({ unit, shape, fromSteps }: Move, { starts: [from, to], counts }: Frame, total: number): Shader {
+function flatShader({ unit, shape, fromSteps }: Move, frame: Frame, total: number): Shader {
+  const [from, to] = frame.starts;
   const perWord = 4 / unit;
   const words = Math.ceil(total / perWord);
   const wordsEach = BLOCK / perWord;
@@ -179,7 +187,7 @@ function flatShader({ unit, shape, fromSteps }: Move, { starts: [from, to], coun
     }
     result[${to / perWord} + at] = word;
   }`;
-  return program('u32', 'u32', counts, Math.ceil(words / wordsEach), body);
+  return program('u32', 'u32', frame, Math.ceil(words / wordsEach), body);
 }
 
 /** Units of 1 or 2 bytes anywhere: other invocations write the other bytes of a word, so each clears and sets bits. */
@@ -199,5 +207,5 @@ function atomicShader(move: Move, frame: Frame): Shader {
     atomicOr(&result[at], ${readUnit(unit, from)} << bit);
   }`,
   );
-  return program('u32', 'atomic<u32>', frame.counts, threads, [text, positions(move, frame), copies].join('\n  '));
+  return program('u32', 'atomic<u32>', frame, threads, [text, positions(move, frame), copies].join('\n  '));
 }

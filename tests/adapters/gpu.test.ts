@@ -26,7 +26,12 @@ function recorder() {
   const gpuDevice = {
     queue: { submit() {} },
     lost: new Promise<never>(() => {}),
-    limits: { maxBufferSize: 2 ** 28, maxStorageBufferBindingSize: 2 ** 27, maxComputeWorkgroupsPerDimension: 65535 },
+    limits: {
+      maxBufferSize: 2 ** 28,
+      maxStorageBufferBindingSize: 2 ** 27,
+      maxComputeWorkgroupsPerDimension: 65535,
+      maxComputeInvocationsPerWorkgroup: 256,
+    },
     createBuffer: ({ size, usage }: { size: number; usage: number }) => ({ size, usage, destroy() {} }),
     createCommandEncoder: () => ({ copyBufferToBuffer: (from: object) => void copies.push(from), finish: () => ({}) }),
   };

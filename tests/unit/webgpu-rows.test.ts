@@ -1,14 +1,20 @@
 /** Copies through a texture, with a software adapter that counts its commands. */
 
 import { Tensor } from 'dlpack';
-import 'dlpack/webgpu';
+import { fromGPUBuffer } from 'dlpack/webgpu';
 import { equal, ok } from '../assert.js';
 import { test } from '../harness.js';
 
 /** Records which commands a copy makes. */
 function recorder() {
   const counts = { toTexture: 0, fromTexture: 0, shaders: 0, submits: 0 };
-  const pass = { setPipeline() {}, setBindGroup() {}, dispatchWorkgroups: () => void counts.shaders++, end() {} };
+  const programs: string[] = [];
+  const dispatches: (readonly number[])[] = [];
+  const dispatchWorkgroups = (...groups: number[]) => {
+    counts.shaders++;
+    dispatches.push(groups);
+  };
+  const pass = { setPipeline() {}, setBindGroup() {}, dispatchWorkgroups, end() {} };
   const encoder = {
     copyBufferToTexture: () => void counts.toTexture++,
     copyTextureToBuffer: () => void counts.fromTexture++,
@@ -23,16 +29,17 @@ function recorder() {
       maxBufferSize: 2 ** 32,
       maxStorageBufferBindingSize: 2 ** 30,
       maxComputeWorkgroupsPerDimension: 65535,
+      maxComputeInvocationsPerWorkgroup: 256,
       maxTextureDimension2D: 8192,
     },
     createBuffer: ({ size, usage }: { size: number; usage: number }) => ({ size, usage, destroy() {} }),
     createTexture: () => ({ destroy() {} }),
     createCommandEncoder: () => encoder,
-    createShaderModule: () => ({}),
+    createShaderModule: ({ code }: { code: string }) => void programs.push(code),
     createComputePipeline: () => ({ getBindGroupLayout: () => ({}) }),
     createBindGroup: () => ({}),
   };
-  return { gpuDevice, counts };
+  return { gpuDevice, counts, programs, dispatches };
 }
 
 /** The commands that pack a part of planes of 64 by 64 elements. */
@@ -63,4 +70,68 @@ test('a copy of more rows than a bounded number of commands can move is made by 
   const few = commandsFor(1024);
   ok(few.shaders === 0 && few.toTexture + few.fromTexture <= 2 ** 14, JSON.stringify(few));
   equal(commandsFor(8192), { toTexture: 0, fromTexture: 0, shaders: 1, submits: 1 });
+});
+
+/** The commands and shaders that pack rows of a matrix. All numbers count elements of 4 bytes. */
+function packRows(
+  first: number,
+  row: number,
+  step: number,
+  change: { isFallbackAdapter?: boolean; usage?: number } = {},
+) {
+  const { gpuDevice, counts, programs, dispatches } = recorder();
+  gpuDevice.adapterInfo.isFallbackAdapter = change.isFallbackAdapter ?? true;
+  const shape = [4096, step];
+  const whole =
+    change.usage === undefined
+      ? Tensor.empty(shape, 'float32', { device: gpuDevice })
+      : fromGPUBuffer(gpuDevice.createBuffer({ size: 4096 * step * 4, usage: change.usage }), {
+          device: gpuDevice,
+          dtype: 'float32',
+          shape,
+        });
+  whole.slice(null, [first, first + row]).contiguous();
+  return { ...counts, program: programs[0] ?? '', dispatch: dispatches[0] };
+}
+
+test('short rows that are multiples of one length apart are moved by a shader in units of that length', () => {
+  for (const [first, row, step, words] of [
+    [0, 3, 6, 3],
+    [5, 5, 10, 5],
+    [10, 5, 20, 5],
+    [0, 12, 18, 6],
+    [0, 8, 16, 8],
+    [24, 24, 48, 24],
+  ] as const) {
+    const { toTexture, shaders, program } = packRows(first, row, step);
+    equal([toTexture, shaders], [0, 1], `${row} of ${step} elements:`);
+    ok(program.includes(`source: array<array<u32, ${words}>,`), program);
+  }
+});
+
+test('other rows, rows on a GPU, and rows of buffers that a shader cannot bind are moved in units of a word or through a texture', () => {
+  const copied = 4 | 8; // COPY_SRC and COPY_DST
+  for (const [first, row, step, change] of [
+    [3, 5, 10, {}],
+    [0, 5, 11, {}],
+    [0, 25, 50, {}],
+    [0, 5, 10, { usage: copied }],
+  ] as const) {
+    const { toTexture, shaders } = packRows(first, row, step, change);
+    ok(toTexture > 0 && shaders === 0, `${row} of ${step} elements from ${first} on`);
+  }
+  const { shaders, program } = packRows(0, 5, 10, { isFallbackAdapter: false });
+  equal(shaders, 1);
+  ok(program.includes('source: array<u32,') && program.includes('@workgroup_size(64)'), program);
+});
+
+test('workgroups are as large as the device allows, and their grid has few that do nothing', () => {
+  const { gpuDevice, programs, dispatches } = recorder();
+  Object.assign(gpuDevice.limits, { maxComputeWorkgroupsPerDimension: 100, maxComputeInvocationsPerWorkgroup: 128 });
+  // 16 elements in each invocation, and 128 invocations in each of 101 workgroups.
+  Tensor.empty([101 * 128, 32], 'float32', { device: gpuDevice })
+    .slice(null, [null, null, 2])
+    .contiguous();
+  ok(programs[0]?.includes('@workgroup_size(128)'), programs[0]);
+  equal(dispatches, [[51, 2]]);
 });

@@ -59,6 +59,42 @@ const manyRows: readonly (readonly [string, readonly number[], (t: Tensor) => Te
   ['reversed', [70, 64], (t) => t.flip(0).slice(null, [0, 32])],
 ];
 
+/** Short rows at multiples of a length, which a software adapter moves in units of that length. */
+const shortRows: readonly (readonly [string, readonly number[], (t: Tensor) => Tensor])[] = [
+  ['of 12 bytes', [301, 6], (t) => t.slice(null, [3, 6])],
+  ['of 20 bytes, from a late row on', [1100, 15], (t) => t.slice([1001, null], [5, 10])],
+  ['of 48 bytes, 72 apart', [77, 18], (t) => t.slice(null, [6, 18])],
+  ['of 96 bytes', [40, 48], (t) => t.slice(null, [24, 48])],
+  ['reversed', [70, 20], (t) => t.flip(0).slice(null, [10, 20])],
+  ['of planes', [3, 40, 14], (t) => t.slice(null, null, [7, 14])],
+  ['in another order', [9, 11, 6], (t) => t.transpose([1, 0, 2]).slice(null, null, [0, 3])],
+  ['the same for all', [1, 10], (t) => t.slice(null, [5, 10]).broadcastTo([50, 5])],
+];
+
+testWith(missing, 'short rows: packed, and copied into rows of another tensor', async () => {
+  for (const [name, shape, view] of shortRows) {
+    const host = counting(shape, 'float32');
+    const there = view(host.to(device));
+    const expected = view(host).toArray();
+    equal(await back(there.contiguous()), expected, `${name}, packed:`);
+    const outer = there.shape.slice(0, -1);
+    const length = there.shape.at(-1) as number;
+    const wide = Tensor.zeros([...outer, 3 * length], 'float32', { device });
+    const all = outer.map(() => null);
+    const inner = wide.slice(...all, [length, 2 * length]);
+    inner.copyFrom(there);
+    equal(await back(inner), expected, `${name}, into rows:`);
+    for (const first of [0, 2 * length]) {
+      const around = (await wide.slice(...all, [first, first + length]).toAsync('cpu')).contiguous();
+      ok(
+        around.data.every((value) => Number(value) === 0),
+        `${name}, around`,
+      );
+    }
+    for (const tensor of [there, wide, inner]) tensor.dispose();
+  }
+});
+
 testWith(missing, 'many rows: packed, and copied into rows of another tensor', async () => {
   for (const [name, shape, view] of manyRows) {
     const host = counting(shape, 'float32');
@@ -228,7 +264,12 @@ testWith(missing, 'a binding smaller than the tensor: the copy is split', async 
   const small = new Proxy(device, {
     get: (target, name) => {
       if (name === 'limits')
-        return { maxBufferSize: 2 ** 28, maxStorageBufferBindingSize: 2048, maxComputeWorkgroupsPerDimension: 2 };
+        return {
+          maxBufferSize: 2 ** 28,
+          maxStorageBufferBindingSize: 2048,
+          maxComputeWorkgroupsPerDimension: 2,
+          maxComputeInvocationsPerWorkgroup: 64,
+        };
       const value: unknown = Reflect.get(target, name);
       return typeof value === 'function' ? value.bind(target) : value;
     },
