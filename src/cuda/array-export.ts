@@ -92,7 +92,7 @@ function describeArray(
   if (dtype.isSubByte && !isPadded && !isEmpty && (!descriptor.isContiguous || descriptor.bitOffset % 8 !== 0)) {
     throw new UnsupportedDTypeError(
       dtype.name,
-      `Expected packed ${dtype.name} elements in order from a byte on: strides of the interface are bytes; call contiguous() first`,
+      `Expected packed ${dtype.name} elements in row-major order that start on a byte, because strides of the interface count bytes; call contiguous() first`,
     );
   }
   let stream: bigint | null = null;

@@ -205,7 +205,7 @@ function describeArray(entries: ArrayEntries, settings: Settings, hold: Hold): D
   }
   if (lowWord % dtype.alignment !== 0) {
     throw new BufferError(
-      `Expected an address aligned to ${dtype.alignment} bytes for ${dtype.name} but received ${pointer}; ask the maker for a copy`,
+      `Expected an address aligned to ${dtype.alignment} bytes for ${dtype.name} but received ${pointer}; ask the producer for a copy`,
     );
   }
   const binding = cuda();
@@ -279,7 +279,7 @@ function stridesOf(inBytes: readonly number[] | null, shape: readonly number[], 
     if (!Number.isSafeInteger(step) || itemBits % 8 !== 0) {
       throw new LayoutError(
         `Expected strides that are multiples of ${itemBits / 8} bytes for ${dtype.name} but axis ${axis} has ${inBytes[axis]}; ` +
-          'pass { dtype: "uint8" } for the bytes of the elements, or ask the maker for a copy',
+          'pass { dtype: "uint8" } for the bytes of the elements, or ask the producer for a copy',
         shape,
         inBytes,
       );

@@ -23,8 +23,10 @@ export class CudaError extends DLPackError {
 
 const hints: Readonly<Record<string, string>> = {
   CUDA_ERROR_OUT_OF_MEMORY: '; dispose unused tensors, or release the memory that the pool keeps with emptyCache()',
-  CUDA_ERROR_INVALID_DEVICE: '; devices() lists those there are',
-  CUDA_ERROR_CAPTURED_EVENT: '; the event is part of a graph, and happens when that runs',
-  CUDA_ERROR_STREAM_CAPTURE_ISOLATION: '; a graph cannot wait for work outside of it: wait for that before the capture',
-  CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED: '; a stream is being captured into a graph, and this cannot be part of one',
+  CUDA_ERROR_INVALID_DEVICE: '; devices() lists the devices',
+  CUDA_ERROR_CAPTURED_EVENT: '; the event is part of a graph, and is recorded when the graph runs',
+  CUDA_ERROR_STREAM_CAPTURE_ISOLATION:
+    '; a graph cannot wait for work outside of it, so wait for that work before the capture',
+  CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED:
+    '; a stream is being captured into a graph, and this operation cannot be part of a graph',
 };

@@ -178,7 +178,7 @@ function isBitwise({ dtype, isPadded, isContiguous, bitOffset }: Descriptor): bo
 function bitwiseError({ dtype, device }: Descriptor): UnsupportedDTypeError {
   return new UnsupportedDTypeError(
     dtype.name,
-    `Expected elements of whole bytes, or packed ones in order up to the end of their memory, on '${device.name}' but received '${dtype.name}' at other places; arrange it on the host: to('cpu')`,
+    `Expected whole bytes, or packed elements in row-major order that fill their bytes, on '${device.name}' but these '${dtype.name}' elements do not; copy them on the host: to('cpu')`,
   );
 }
 

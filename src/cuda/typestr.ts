@@ -98,7 +98,7 @@ export function elementsOf(text: string, wanted?: DType): Elements {
   if (type.byteOrder === '>' && type.itemBits > 8) {
     throw new UnsupportedDTypeError(
       text,
-      `Expected little-endian elements but ${describe(text)} has the big end first; swap its bytes in the library that made it`,
+      `Expected little-endian elements but ${describe(text)} is big-endian; swap the bytes in the library that made it`,
     );
   }
   if (type.kind === 'O' || type.itemBits === 0) {

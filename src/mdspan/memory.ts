@@ -25,7 +25,7 @@ export class Memory {
     this.#storage ??= importAddress(this.#address as bigint, this.nbytes);
     if (this.#storage.refs === 0) {
       throw new DisposedError(
-        'Expected live memory under this span but its tensor was disposed; a span does not own, keep the tensor as long as the span',
+        'Expected live memory under this span but its tensor was disposed; a span does not own its memory, so keep the tensor as long as the span',
       );
     }
     return this.#storage;

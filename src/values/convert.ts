@@ -81,13 +81,13 @@ function deviceOf(source: Descriptor, target: Descriptor): DeviceBackend | null 
   if (!other.isHostAccessible && getDeviceBackend(other) !== backend) {
     throw new UnsupportedDeviceError(
       other.name,
-      `Expected memory of the host or of the same kind of device for a copy with '${there.name}' but received '${other.name}'; copy through the host: await x.toAsync(device, { stage: true })`,
+      `Expected host memory, or the same kind of device, for a copy with '${there.name}' but received '${other.name}'; copy through the host: await x.toAsync(device, { stage: true })`,
     );
   }
   if (source.dtype !== target.dtype && backend.casts?.(source, target) !== true) {
     throw new UnsupportedDTypeError(
       target.dtype.name,
-      `Expected '${source.dtype.name}', which can be copied on '${there.name}', but received '${target.dtype.name}'; convert on the host: ${there.kind === 'webgpu' ? "(await x.toAsync('cpu'))" : "x.to('cpu')"}.astype('${target.dtype.name}')`,
+      `Expected a conversion that '${there.name}' supports but received '${source.dtype.name}' to '${target.dtype.name}'; convert on the host: ${there.kind === 'webgpu' ? "(await x.toAsync('cpu'))" : "x.to('cpu')"}.astype('${target.dtype.name}')`,
     );
   }
   return backend;

@@ -40,7 +40,7 @@ export function asBytes(descriptor: Descriptor): Descriptor {
   if (!isBitwise(descriptor)) return new Descriptor(storage, byte, device, [nbytes], [1], bitOffset, 0);
   throw new UnsupportedDTypeError(
     dtype.name,
-    `Expected elements of whole bytes, or packed ones in order, on '${device.name}' but received '${dtype.name}' at other places; arrange it on the host: await x.toAsync('cpu')`,
+    `Expected whole bytes, or packed elements in row-major order, on '${device.name}' but these '${dtype.name}' elements have gaps or start inside a byte; copy them on the host: await x.toAsync('cpu')`,
   );
 }
 
