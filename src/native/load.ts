@@ -130,11 +130,11 @@ function loadError(): LoadError {
     `the native part of dlpack for ${target}`,
     [reason],
     [
-      'compile it for this machine: npx dlpack build (in a clone of the repository: npm run build)',
-      'in a bundle or a single executable, name the file in DLPACK_ADDON, or with loadAddon(path) of dlpack/native',
       'in Deno, allow native code with --allow-ffi --allow-read --allow-env',
-      'in Node, do not start with --no-addons',
-      'without it, tensors live in JavaScript memory and only native exchange is missing',
+      'in Node, start without --no-addons, and with --permission also with --allow-addons',
+      'in a bundle or a single executable, name the file in DLPACK_ADDON, or with loadAddon(path) of dlpack/native',
+      'on a platform without an addon, compile it: npx dlpack build (in a clone of the repository: npm run build)',
+      'or do nothing: without the addon, tensors live in JavaScript memory and only native exchange is missing',
     ],
     { cause },
   );

@@ -116,6 +116,26 @@ test('a name that does not exist, a wrong comment and an exception are found', (
   ok(exception?.includes('IndexError'), exception);
 });
 
+/** What a pattern finds in all files of the source. */
+const inSource = (pattern: RegExp): Set<string> =>
+  new Set(
+    ['src', 'native'].flatMap((folder) =>
+      readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
+        .filter((path) => /\.(ts|cc)$/.test(path))
+        .flatMap((path) => [...read(`${folder}/${path}`).matchAll(pattern)].map(([, name = '']) => name)),
+    ),
+  );
+
+test('every error has a remedy in docs/errors.md, and every environment variable a row in docs/runtimes.md', () => {
+  const tags = inSource(/readonly tag = '(\w+)'/g);
+  const variables = inSource(/(?:variable\('|env\.|getenv\(")(DLPACK_\w+)/g);
+  ok(tags.size > 20 && variables.size > 8, `${tags.size} tags, ${variables.size} variables`);
+  const rows = (page: string): string => (read(page).match(/^\| `.*?\|/gm) ?? []).join();
+  const missing = (names: Set<string>, page: string): string[] =>
+    [...names].filter((name) => !rows(page).includes(`\`${name}\``));
+  equal([missing(tags, 'docs/errors.md'), missing(variables, 'docs/runtimes.md')], [[], []]);
+});
+
 /** The anchors that GitHub makes of a page's headings. */
 const anchorsOf = (page: string): string[] =>
   [...page.matchAll(/^#+ (.*)$/gm)].map(([, title = '']) =>
