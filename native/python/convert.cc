@@ -14,9 +14,9 @@ namespace dlpack::python {
 
 namespace {
 
-// Hands a managed tensor to a table, which should take it over even when it fails. PyTorch 2.13 does not take it over
-// when it refuses the dtype. A deleter that is installed only during the call detects this. Meanwhile the context of
-// the managed tensor is the Handover, and otherwise the managed tensor itself.
+// A table takes a managed tensor over even when it fails, and may delete it on any thread at any time. PyTorch 2.13 does
+// not take it over when it refuses the dtype. A deleter that is installed only during the call detects this. Meanwhile
+// the context of the managed tensor is the Handover, and otherwise the managed tensor itself.
 struct Handover {
   void (*deleter)(DLManagedTensorVersioned*);
   bool is_deleted;
@@ -31,6 +31,13 @@ void DeleteDuringHandover(DLManagedTensorVersioned* managed) {
 
 // Returns the object, or NULL with an exception set. Takes over the managed tensor in both cases.
 Object* HandToTable(const DLPackExchangeAPI& table, DLManagedTensorVersioned* managed) {
+  void* object = nullptr;
+  return table.managed_tensor_to_py_object_no_sync(managed, &object) == 0 ? static_cast<Object*>(object) : nullptr;
+}
+
+// As above. PyTorch deletes a tensor that it does not keep during the call and on this thread, which the Handover on
+// the stack relies on.
+Object* HandToTorch(const DLPackExchangeAPI& table, DLManagedTensorVersioned* managed) {
   Handover current = {managed->deleter, false};
   managed->deleter = DeleteDuringHandover;
   managed->manager_ctx = &current;
@@ -74,7 +81,7 @@ Object* ConvertByTable(const TypeEntry& entry, const Descriptor& descriptor, Sto
   DLManagedTensorVersioned* managed = ExportChecked<DLManagedTensorVersioned>(descriptor, storage, thread);
   if (managed == nullptr) return Raise(api.PyExc_BufferError, "Out of memory for a managed tensor");
   RetainStorage(storage, thread);
-  Ref result(HandToTable(*entry.api, managed));
+  Ref result(entry.is_torch ? HandToTorch(*entry.api, managed) : HandToTable(*entry.api, managed));
   if (!result || TypeOf(result.get()) == entry.type || api.PyType_IsSubtype(TypeOf(result.get()), entry.type))
     return result.take();
   return Raise(api.PyExc_TypeError,

@@ -2,8 +2,9 @@ import { type DType, fromDLPack, isDLPackError, Tensor } from 'dlpack';
 import { addressOf, exportManaged, importManaged, setDebug, stats } from 'dlpack/native';
 import { kwargs, type PyObject } from 'dlpack/python';
 import { equal, ok, throws } from '../../assert.js';
+import { runChild } from '../../child.js';
 import { collect, testWith } from '../../harness.js';
-import { probe, py, raises, settleUntil, value } from './available.js';
+import { probe, py, pythonMissing, raises, settleUntil, value } from './available.js';
 
 const numpy = probe('numpy');
 const np = numpy.module;
@@ -263,3 +264,9 @@ class Watched(metaclass=Curious):
     ok(await settleUntil(() => stats().storages <= storages), 'given back');
   },
 );
+
+testWith(pythonMissing, 'a table may delete the tensor on another thread, during the call or after it', () => {
+  const { code, signal, output } = runChild(import.meta.url, './children/handover.js');
+  equal([code, signal], [0, null], output);
+  equal(output.trim(), 'ok');
+});
