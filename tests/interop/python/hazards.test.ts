@@ -13,6 +13,7 @@ const folder = fileURLToPath(new URL('../../../../tests/interop/python/conforman
 if (pythonMissing === false) py.import('sys').path.insert(0, folder);
 const synthetic = probe('synthetic');
 const numpy = probe('numpy');
+const mlDTypes = probe('ml_dtypes');
 const np = numpy.module;
 const torch = probe('torch');
 const jax = probe('jax');
@@ -347,8 +348,8 @@ testWith(pyarrow.missing, 'pyarrow: slices, nulls, bits, and copies of tensors w
   equal([...fromDLPack(pa.Tensor.from_numpy(gaps), { copy: true })], [0, 2, 12, 14]);
 });
 
-testWith(numpy.missing, 'ml_dtypes: narrow types take a byte each and keep their names', () => {
-  const ml = py.import('ml_dtypes');
+testWith(numpy.missing || mlDTypes.missing, 'ml_dtypes: narrow types take a byte each and keep their names', () => {
+  const ml = mlDTypes.module;
   const names: DType[] = ['bfloat16', 'float8_e4m3fn', 'float6_e2m3fn', 'float4_e2m1fn', 'int4', 'uint2', 'complex32'];
   for (const name of names) {
     const a = np.ones(3, kwargs({ dtype: ml[name] }));

@@ -9,7 +9,12 @@ const root = fileURLToPath(new URL('../../../../', import.meta.url));
 const interpreter = `${root}.venv/${process.platform === 'win32' ? 'Scripts/python.exe' : 'bin/python'}`;
 
 /** For `testWith`: what is missing, or false. */
-export const missingPython = existsSync(interpreter) ? false : 'Python in .venv (npm test makes it)';
+export const missingPython = existsSync(interpreter) ? missingModules() : 'Python in .venv (npm test makes it)';
+
+function missingModules(): string | false {
+  const { status, stderr } = spawnSync(interpreter, ['-c', 'import numpy, ml_dtypes']);
+  return status === 0 ? false : `NumPy and ml_dtypes in .venv (${String(stderr).trim().split('\n').pop()})`;
+}
 
 /** The output of tests/interop/values/oracle.py for a command. */
 export function oracle(command: string, args: readonly string[] = [], input?: Uint8Array): Reader {
