@@ -87,8 +87,14 @@ function onlyChunk(vector: ArrowVector, options?: ArrowOptions): ArrowData {
     nulls: true,
   });
   const { data } = vector;
-  if (data.length === 1) return data[0] as ArrowData;
+  if (data.length === 1) return typed(data[0]);
   throw new BufferError('Expected one chunk; use Tensor.from(vector.toArray())');
+}
+
+/** Throws unless `data` has a type. */
+function typed(data?: ArrowData): ArrowData {
+  checkAdapt(data, data?.type, 'Arrow Data');
+  return data as ArrowData;
 }
 
 /** A tensor over the values of a vector. Booleans are bits (`'uint1'`), fixed-size lists are rows. */
@@ -96,7 +102,7 @@ export function fromArrow(vector: ArrowVector, options?: ArrowOptions): Tensor {
   const chunk = onlyChunk(vector, options);
   const { type, length } = chunk;
   const isList = type.typeId === Type.FixedSizeList;
-  const elements = isList ? (chunk.children[0] as ArrowData) : chunk;
+  const elements = isList ? typed(chunk.children?.[0]) : chunk;
   if (chunk.nullCount + elements.nullCount > 0 && options?.nulls !== 'ignore') {
     throw new BufferError("Expected no nulls; pass { nulls: 'ignore' } and use arrowValidity()");
   }
@@ -104,7 +110,7 @@ export function fromArrow(vector: ArrowVector, options?: ArrowOptions): Tensor {
   const shape = isList ? [length, type.listSize as number] : [length];
   const dtype = dtypeOf(elements.type);
   checkDType(dtype, arrayDTypes, 'DLPack');
-  return share(elements.values.subarray(0, length * (shape[1] ?? 1)), { shape, dtype }, options);
+  return share(elements.values, { shape, dtype }, options);
 }
 
 /** Which elements of a vector are valid, as bits over its memory (1: valid); null when all are. */

@@ -103,6 +103,33 @@ test('arrowValidity, fromMLTensor and toZarrita name what they expect', async ()
   throws('TypeError', 'Symbol.for("dlpack")', () => adapters.toZarrita(null as never));
 });
 
+test('objects with a part of an Arrow Vector are refused', () => {
+  const type = { typeId: 2, bitWidth: 32, isSigned: true };
+  const chunk = { type, length: 2, offset: 0, nullCount: 0, values: new Int32Array(2), nullBitmap: null };
+  const rows = { ...chunk, type: { typeId: 16, listSize: 2 } };
+  const vector = (data: unknown) => ({ type, data: [data], length: 2, nullCount: 0 }) as never;
+  equal(adapters.fromArrow(vector(chunk)).toArray(), [0, 0]);
+  for (const data of [
+    ...[null, undefined, 1, 'x', {}],
+    ...[null, undefined].map((missing) => ({ ...chunk, type: missing })),
+    ...[undefined, null, [], [null], [1], [{}]].map((children) => ({ ...rows, children })),
+    ...[undefined, null, 1, [1, 2], { subarray: 1 }].map((values) => ({ ...chunk, values })),
+  ]) {
+    const text = JSON.stringify(data);
+    for (const call of [() => adapters.fromArrow(vector(data)), () => adapters.adapt(vector(data))]) {
+      try {
+        call();
+        ok(false, `${text}: no error`);
+      } catch (error) {
+        ok(isDLPackError(error), `${text}: ${String(error)}`);
+      }
+    }
+  }
+  for (const data of [null, undefined, 1]) {
+    throws('TypeError', 'Expected Arrow Data for value', () => adapters.arrowValidity(vector(data)));
+  }
+});
+
 test('a function in the place of a module, and a module in the place of a function, are refused', () => {
   throws('TypeError', 'received Tensor (function); use toOnnxRuntime(x, ort)', () =>
     adapters.toOnnxRuntime(x, class Tensor {} as never),
