@@ -14,9 +14,9 @@ namespace dlpack::python {
 
 namespace {
 
-// A table takes a managed tensor over even when it fails, and may delete it on any thread at any time. PyTorch 2.13 does
-// not take it over when it refuses the dtype. A deleter that is installed only during the call detects this. Meanwhile
-// the context of the managed tensor is the Handover, and otherwise the managed tensor itself.
+// A table takes a managed tensor over even when it fails, and may delete it on any thread at any time. PyTorch 2.13
+// does not take it over when it refuses the dtype. A deleter that is installed only during the call detects this.
+// Meanwhile the context of the managed tensor is the Handover, and otherwise the managed tensor itself.
 struct Handover {
   void (*deleter)(DLManagedTensorVersioned*);
   bool is_deleted;
