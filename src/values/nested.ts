@@ -105,7 +105,8 @@ function inferDType(source: NestedSource, shape: readonly number[]): DType {
     const kind = typeof value;
     if (kind === 'bigint' && (value as bigint) >= 2n ** 63n) isLarge = true;
     if (kind === last && kind !== 'object') return;
-    if (kind !== 'number' && kind !== 'bigint' && kind !== 'boolean' && !isComplex(value)) throw notValues(value);
+    if (kind !== 'number' && kind !== 'bigint' && kind !== 'boolean' && !isComplex(value))
+      throw notValues(value, shape);
     kinds.add(kind);
     last = kind;
   });
@@ -126,9 +127,10 @@ function inferDType(source: NestedSource, shape: readonly number[]): DType {
   }
 }
 
-function notValues(value: unknown): ArgumentTypeError {
+function notValues(value: unknown, { length }: readonly number[]): ArgumentTypeError {
   const expected = 'numbers, bigints, booleans or { re, im }, in nested arrays, a typed array or a tensor';
-  return new ArgumentTypeError('source', expected, value, adviceFor(value));
+  // Tensors in an array are not joined, whichever library made them.
+  return new ArgumentTypeError('source', expected, value, length === 0 ? adviceFor(value) : '');
 }
 
 /** The elements of a tensor in nested arrays, one level for each axis. */

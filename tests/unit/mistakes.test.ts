@@ -12,7 +12,7 @@ import {
 } from 'dlpack';
 import { DLTensor, layoutOf, lp64, viewTensor } from 'dlpack/abi';
 import { toHostMdspan } from 'dlpack/mdspan';
-import { throws } from '../assert.js';
+import { ok, throws } from '../assert.js';
 import { test } from '../harness.js';
 
 /** Code of a newcomer that the compiler would reject. */
@@ -246,4 +246,9 @@ test('arrays without elements are allowed', () => {
   for (const make of makers) {
     if (make(new Float32Array(0)).size !== 0) throw new Error('expected a tensor without elements');
   }
+});
+
+test('an array of tensors is refused, without the advice for a tensor of another library', () => {
+  const { message } = throws('TypeError', '', () => Tensor.from(any([matrix(), matrix()])));
+  ok(message.endsWith('received an object of Tensor'), message);
 });
