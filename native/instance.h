@@ -30,18 +30,19 @@ struct CheckedLayout {
 };
 
 struct Instance {
-  napi_env env;
+  // What each exchange uses comes first, in as few cache lines as possible.
   ThreadCache* thread;
-  uint64_t* words;    // the wire, see wire.h
+  uint64_t* words;  // the wire, see wire.h
+  HandleTable<Held> table;
+  int64_t reported;           // bytes that the garbage collector should know about
+  int64_t unreported;         // the part that it was not told about yet
+  TensorSignature signature;  // of the last import
+  napi_env env;
   napi_ref wire_ref;  // the ArrayBuffer of the wire
   ReleaseQueue* queue;
-  HandleTable<Held> table;
-  TensorSignature signature;            // of the last import
   CheckedLayout layouts[kKeptLayouts];  // at `number % kKeptLayouts`
   bool forbids_external_buffers;
   bool has_named_memory;  // files/shared_memory.cc added its cleanup hook
-  int64_t reported;       // bytes that the garbage collector should know about
-  int64_t unreported;     // the part that it was not told about yet
   int64_t lasting;        // bytes of imports that outlived their tick
   int64_t lasting_limit;  // when they reach this limit, a collection is requested
 };

@@ -145,33 +145,33 @@ static const int32_t kMaxSignatureNdim = 8;
 // Whether the tensor has this signature. The tensor's shape is read only once; on a match the values in the signature
 // are used.
 static inline bool HasSignature(const DLTensor& tensor, uint64_t flags, const TensorSignature& last) {
-  const Descriptor& known = last.descriptor;
-  if (!last.is_comparable || tensor.ndim != known.ndim || flags != last.flags ||
-      tensor.dtype.code != known.dtype.code || tensor.dtype.bits != known.dtype.bits ||
-      tensor.dtype.lanes != known.dtype.lanes || tensor.device.device_type != known.device.device_type ||
-      tensor.device.device_id != known.device.device_id || (tensor.strides != nullptr) != last.has_strides ||
-      (tensor.shape == nullptr && known.ndim > 0)) {
+  if (!last.is_comparable || tensor.ndim != last.ndim || flags != last.flags || tensor.dtype.code != last.dtype.code ||
+      tensor.dtype.bits != last.dtype.bits || tensor.dtype.lanes != last.dtype.lanes ||
+      tensor.device.device_type != last.device.device_type || tensor.device.device_id != last.device.device_id ||
+      (tensor.strides != nullptr) != last.has_strides || (tensor.shape == nullptr && last.ndim > 0)) {
     return false;
   }
-  for (int32_t i = 0; i < known.ndim; ++i) {
-    if (tensor.shape[i] != known.shape[i] || (last.has_strides && tensor.strides[i] != known.strides[i])) return false;
+  for (int32_t i = 0; i < last.ndim; ++i) {
+    if (tensor.shape[i] != last.axes[i].length) return false;
+    if (last.has_strides && tensor.strides[i] != last.axes[i].stride) return false;
   }
   return true;
 }
 
-// Copies the fields that a signature holds, except the dims. The caller sets the version.
-static inline void CopyFields(const Descriptor& from, Descriptor* to) {
+// Describes a tensor with this signature, except its dims. The caller sets the version.
+static inline void CopyFields(const TensorSignature& from, Descriptor* to) {
   to->dtype = from.dtype;
   to->device = from.device;
   to->ndim = from.ndim;
-  to->flags = from.flags;
-  to->signature = from.signature;
+  to->flags = static_cast<uint32_t>(from.flags);
+  to->signature = from.number;
 }
 
-static inline void CopyDims(const Descriptor& from, Descriptor* to) {
+// One by one, because most tensors have few axes, and the compiler would make long vector code.
+static inline void CopyDims(const TensorSignature& from, Descriptor* to) {
   for (int32_t i = 0; i < from.ndim; ++i) {
-    to->shape[i] = from.shape[i];
-    to->strides[i] = from.strides[i];
+    to->shape[i] = Alone(from.axes[i].length);
+    to->strides[i] = Alone(from.axes[i].stride);
   }
 }
 
@@ -184,8 +184,12 @@ static void Remember(const DLTensor& tensor, uint64_t flags, const Reach& reach,
   last->reach = reach;
   last->is_comparable = tensor.ndim <= kMaxSignatureNdim;
   if (!last->is_comparable) return;
-  CopyFields(*descriptor, &last->descriptor);
-  CopyDims(*descriptor, &last->descriptor);
+  last->dtype = descriptor->dtype;
+  last->device = descriptor->device;
+  last->ndim = descriptor->ndim;
+  for (int32_t i = 0; i < descriptor->ndim; ++i) {
+    last->axes[i] = {Alone(descriptor->shape[i]), Alone(descriptor->strides[i])};
+  }
 }
 
 // Checks a foreign tensor and describes it. `tensor` is a copy of the producer's struct, so that another thread cannot
@@ -193,9 +197,9 @@ static void Remember(const DLTensor& tensor, uint64_t flags, const Reach& reach,
 static inline Status Describe(const DLTensor& tensor, uint64_t flags, Descriptor* descriptor, Reach* reach,
                               TensorSignature* last, uint32_t known) {
   if (last != nullptr && HasSignature(tensor, flags, *last)) {
-    CopyFields(last->descriptor, descriptor);
+    CopyFields(*last, descriptor);
     *reach = last->reach;
-    if (last->number != known) CopyDims(last->descriptor, descriptor);
+    if (last->number != known) CopyDims(*last, descriptor);
   } else {
     const Status status = DescribeLayout(tensor, flags, descriptor, reach);
     if (status != kOk) return status;
@@ -206,7 +210,7 @@ static inline Status Describe(const DLTensor& tensor, uint64_t flags, Descriptor
 
 // A Storage over the bytes that a described tensor touches; NULL when out of memory.
 static Storage* WrapDescribed(const DLTensor& tensor, const Reach& reach, Descriptor* descriptor,
-                              void (*destroy)(Storage*), void* owner) {
+                              void (*destroy)(Storage*), void* owner, ThreadCache* cache) {
   char* data = nullptr;
   int64_t nbytes = reach.high - reach.low;
   if (nbytes > 0) {
@@ -220,7 +224,6 @@ static Storage* WrapDescribed(const DLTensor& tensor, const Reach& reach, Descri
       descriptor->byte_offset = tensor.byte_offset;
     }
   }
-  ThreadCache* cache = this_thread;
   Storage* storage = WrapStorage(data, static_cast<uint64_t>(nbytes), destroy, owner, 0, cache);
   if (storage == nullptr) return nullptr;
   storage->is_import = true;
@@ -282,22 +285,22 @@ Storage* ImportManaged(Managed* managed, Descriptor* descriptor, Status* status,
   Reach reach;
   *status = Describe(tensor, flags, descriptor, &reach, last, known);
   if (*status != kOk) {
-    if (known != 0 && descriptor->signature == known) CopyDims(last->descriptor, descriptor);
+    if (known != 0 && descriptor->signature == known) CopyDims(*last, descriptor);
     return Refuse(managed, *status, status);
   }
   Storage* own = Unwrap(managed, tensor, reach, descriptor);
   if (own != nullptr) return own;
-  Storage* storage = WrapDescribed(tensor, reach, descriptor, DestroyImported<Managed>, managed);
+  Storage* storage = WrapDescribed(tensor, reach, descriptor, DestroyImported<Managed>, managed, this_thread);
   return storage == nullptr ? Refuse(managed, kOutOfMemory, status) : storage;
 }
 
 Storage* WrapTensor(const DLTensor& tensor, uint64_t flags, Descriptor* descriptor, Status* status,
-                    TensorSignature* last, void (*destroy)(Storage*), void* owner) {
+                    TensorSignature* last, void (*destroy)(Storage*), void* owner, ThreadCache* cache) {
   Reach reach;
   Clear(descriptor);
   *status = Describe(tensor, flags, descriptor, &reach, last, 0);
   if (*status != kOk) return nullptr;
-  Storage* storage = WrapDescribed(tensor, reach, descriptor, destroy, owner);
+  Storage* storage = WrapDescribed(tensor, reach, descriptor, destroy, owner, cache);
   if (storage == nullptr) *status = kOutOfMemory;
   return storage;
 }

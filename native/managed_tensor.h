@@ -22,9 +22,16 @@ struct TensorSignature {
   uint32_t number;     // 0: none yet; changes with each import that differs from the previous import
   bool is_comparable;  // it has few axes
   bool has_strides;    // the producer gave strides
+  DLDataType dtype;
+  DLDevice device;
+  int32_t ndim;
   uint64_t flags;
   Reach reach;
-  Descriptor descriptor;
+  // The length and the stride of each axis, which lie together so that few axes take few cache lines.
+  struct {
+    int64_t length;
+    int64_t stride;
+  } axes[kMaxNdim];
 };
 
 // Makes a managed tensor with a reference to `storage`, and counts it until its deleter runs. NULL, with the reason in
@@ -51,7 +58,7 @@ Status DescribeLayout(const DLTensor& tensor, uint64_t flags, Descriptor* descri
 // A Storage over the memory of a tensor that `owner` keeps alive; `destroy` subtracts the import from the count and
 // drops the owner. As above, but on failure the caller keeps the owner.
 Storage* WrapTensor(const DLTensor& tensor, uint64_t flags, Descriptor* descriptor, Status* status,
-                    TensorSignature* last, void (*destroy)(Storage*), void* owner);
+                    TensorSignature* last, void (*destroy)(Storage*), void* owner, ThreadCache* cache = this_thread);
 
 // Whether the elements are misaligned for their type. The struct must have a known major version.
 bool IsMisaligned(const DLTensor& tensor);

@@ -39,10 +39,10 @@ void DropOwner(Storage* self) {
   GiveBlockBack(thread, kSmallBlock, self);
   Count(thread, counts.imports, -1);
   if (owner == nullptr) return;
-  if (FinalizerScope::IsActive()) {
-    DeferDecRef(owner);
-  } else if (ReturnScope::Leave(thread)) {
+  if (ReturnScope::Leave(thread)) {
     api.Py_DecRef(owner);
+  } else if (FinalizerScope::IsActive()) {
+    DeferDecRef(owner);
   } else {
     Gil gil;
     api.Py_DecRef(owner);
@@ -128,12 +128,21 @@ static void ExplainTorch(Object* object) {
   if (!capsule) error.Drop();
 }
 
+// A storage over the tensor of an object, which takes over the reference to the object; NULL when it was refused.
+static Storage* Keep(Ref* object, const DLTensor& tensor, uint64_t flags, Descriptor* descriptor, Status* status,
+                     Instance* instance) {
+  Storage* storage =
+      WrapTensor(tensor, flags, descriptor, status, &instance->signature, DropOwner, object->get(), instance->thread);
+  if (storage != nullptr) object->take();
+  return storage;
+}
+
 // The tensor of a PyTorch object on the host, which the storage keeps alive. A managed tensor of PyTorch keeps the same
 // object, but costs an allocation and takes the GIL twice more. NULL when there has to be a managed tensor, or with an
 // exception set. The description points into the object, so no Python code runs before it is copied.
-static Storage* ConsumeTorch(TypeEntry* entry, Object* object, Descriptor* descriptor, Status* status,
-                             TensorSignature* last) {
+static Storage* ConsumeTorch(TypeEntry* entry, Ref* owned, Descriptor* descriptor, Status* status, Instance* instance) {
   DLTensor tensor;
+  Object* object = owned->get();
   const TorchMemory memory = DescribeTorch(object, entry, &tensor);
   if (memory == TorchMemory::kDevice) return nullptr;
   if (memory == TorchMemory::kUnknown) {
@@ -144,17 +153,15 @@ static Storage* ConsumeTorch(TypeEntry* entry, Object* object, Descriptor* descr
     if (tensor.device.device_type != kDLCPU) return nullptr;
     LearnDType(object, entry, tensor.dtype);
   }
-  Storage* storage = WrapTensor(tensor, 0, descriptor, status, last, DropOwner, object);
-  if (storage != nullptr) api.Py_IncRef(object);
-  return storage;
+  return Keep(owned, tensor, 0, descriptor, status, instance);
 }
 
-static Storage* ConsumeTable(TypeEntry* entry, Object* object, Descriptor* descriptor, Status* status,
-                             TensorSignature* last) {
+static Storage* ConsumeTable(TypeEntry* entry, Ref* owned, Descriptor* descriptor, Status* status, Instance* instance) {
+  Object* object = owned->get();
   // First, because the check may run Python code, which may give the tensor other memory.
   if (entry->is_torch && !CheckTorchBits(object, entry)) return nullptr;
   if (entry->is_torch && entry->api->dltensor_from_py_object_no_sync != nullptr) {
-    Storage* storage = ConsumeTorch(entry, object, descriptor, status, last);
+    Storage* storage = ConsumeTorch(entry, owned, descriptor, status, instance);
     if (storage != nullptr || *status != kOk || api.PyErr_Occurred()) return storage;
   }
   DLManagedTensorVersioned* managed = nullptr;
@@ -162,19 +169,17 @@ static Storage* ConsumeTable(TypeEntry* entry, Object* object, Descriptor* descr
     if (entry->is_torch) ExplainTorch(object);
     return nullptr;
   }
-  return FollowProducer(Import(managed, descriptor, status, last), *descriptor, entry->api);
+  return FollowProducer(Import(managed, descriptor, status, &instance->signature), *descriptor, entry->api);
 }
 
 // The tensor of a NumPy array without a capsule; NULL, without an exception, when NumPy's own code has to export it.
-static Storage* ConsumeArray(Object* array, Descriptor* descriptor, TensorSignature* last) {
+static Storage* ConsumeArray(Ref* array, Descriptor* descriptor, Instance* instance) {
   DLTensor tensor;
   int64_t strides[32];
   uint64_t flags;
   Status status;
-  if (!ReadNumPyArray(array, &tensor, strides, &flags)) return nullptr;
-  Storage* storage = WrapTensor(tensor, flags, descriptor, &status, last, DropOwner, array);
-  if (storage != nullptr) api.Py_IncRef(array);
-  return storage;
+  if (!ReadNumPyArray(array->get(), &tensor, strides, &flags)) return nullptr;
+  return Keep(array, tensor, flags, descriptor, &status, instance);
 }
 
 // Calls object.__dlpack__(...) with the requested arguments, or without the newer arguments if the producer does not
@@ -294,10 +299,11 @@ static Storage* ConsumeMethod(TypeEntry* entry, Object* object, const ConsumeOpt
   return storage;
 }
 
-// Imports the tensor of an object; the result owns it. NULL with the reason in `status`, or with a Python exception set
-// and `status` kOk. `last` as in managed_tensor.h.
-static Storage* ConsumeObject(Object* object, const ConsumeOptions& options, Descriptor* descriptor, Status* status,
-                              TensorSignature* last) {
+// Imports the tensor of an object; the result owns it, and may take over the reference to the object. NULL with the
+// reason in `status`, or with a Python exception set and `status` kOk.
+static Storage* ConsumeObject(Ref* owned, const ConsumeOptions& options, Descriptor* descriptor, Status* status,
+                              Instance* instance) {
+  Object* object = owned->get();
   *status = kOk;
   Clear(descriptor);
   if (TypeOf(object) == api.PyCapsule_Type) {
@@ -309,8 +315,8 @@ static Storage* ConsumeObject(Object* object, const ConsumeOptions& options, Des
     return nullptr;
   }
   const bool is_plain = options.copy != 1 && !options.has_device && options.stream == 0;
-  if (is_plain && entry->api != nullptr) return ConsumeTable(entry, object, descriptor, status, last);
-  Storage* storage = is_plain && entry->is_numpy ? ConsumeArray(object, descriptor, last) : nullptr;
+  if (is_plain && entry->api != nullptr) return ConsumeTable(entry, owned, descriptor, status, instance);
+  Storage* storage = is_plain && entry->is_numpy ? ConsumeArray(owned, descriptor, instance) : nullptr;
   if (storage != nullptr) return storage;
   storage = ConsumeMethod(entry, object, options, descriptor, status);
   if (storage != nullptr || *status != kOk || !api.PyErr_ExceptionMatches(api.PyExc_AttributeError)) return storage;
@@ -319,7 +325,7 @@ static Storage* ConsumeObject(Object* object, const ConsumeOptions& options, Des
     Ref method(GetOrNull(entry->type, names.dlpack));
     if (method) return nullptr;  // the exception comes from the producer's code
   }
-  Ref array(ViewAsArray(object, descriptor, last, &storage));
+  Ref array(ViewAsArray(object, descriptor, &instance->signature, &storage));
   if (storage != nullptr) return storage;
   TypeEntry* array_entry = array ? LookUpType(TypeOf(array.get())) : nullptr;
   return array_entry == nullptr ? nullptr : ConsumeMethod(array_entry, array.get(), options, descriptor, status);
@@ -328,14 +334,15 @@ static Storage* ConsumeObject(Object* object, const ConsumeOptions& options, Des
 bool TakeTensor(Objects* self, Object* object, const ConsumeOptions& options, TensorResult* result) {
   Descriptor descriptor;
   Status status;
-  Storage* storage = ConsumeObject(object, options, &descriptor, &status, &self->instance->signature);
+  Ref owned(object);
+  Storage* storage = ConsumeObject(&owned, options, &descriptor, &status, self->instance);
   // Dropping the object may call JavaScript, so it comes before the description. Its destructor must not see an
   // exception.
   if (storage != nullptr) {
-    api.Py_DecRef(object);
+    owned.reset(nullptr);
   } else {
     SavedError error;
-    api.Py_DecRef(object);
+    owned.reset(nullptr);
   }
   const bool is_last = self->snapshot == nullptr;  // RenewSnapshot may run Python code
   result->status = GiveTensor(self->instance, storage, status, descriptor, &result->tensor, is_last);

@@ -95,6 +95,14 @@ static Object* GetAttribute(Objects* self, Object* object, Object* name, Outcome
   return nullptr;
 }
 
+// Calls as Call does, and imports the tensor of the result. False when it has none, perhaps with an exception set.
+static bool CallTensor(Objects* self, PerformRequest* request, Spill* spill, OperationScope* scope) {
+  const Cells cells = CellsBehind(self->instance, request + 1, request->count);
+  Object* result = Call(self, cells, request->keywords, spill, scope);
+  TensorResult* tensor = MessageAt<TensorResult>(self->instance, request->tensor_slot);
+  return result != nullptr && TakeTensor(self, result, {-1, false, 0, 0, 0}, tensor);
+}
+
 // NULL with an exception set, or with the outcome filled. All cells are read before the operation runs Python code.
 static Object* Perform(Objects* self, PerformRequest* request, Spill* spill, OperationScope* scope) {
   const Operation operation = static_cast<Operation>(request->operation);
@@ -102,12 +110,6 @@ static Object* Perform(Objects* self, PerformRequest* request, Spill* spill, Ope
   const uint32_t count = cells.count;
   Outcome* outcome = reinterpret_cast<Outcome*>(request);
   if (operation == Operation::kCall) return Call(self, cells, request->keywords, spill, scope);
-  if (operation == Operation::kCallTensor) {
-    Object* result = Call(self, cells, request->keywords, spill, scope);
-    TensorResult* tensor = MessageAt<TensorResult>(self->instance, request->tensor_slot);
-    if (result != nullptr) TakeTensor(self, result, {-1, false, 0, 0, 0}, tensor);
-    return nullptr;
-  }
   if (operation == Operation::kTuple) {
     return MakeTuple(cells.count, [&](ptrdiff_t i) { return ToPython(self, &cells.at[i], spill); });
   }
@@ -159,13 +161,16 @@ static Object* Perform(Objects* self, PerformRequest* request, Spill* spill, Ope
 }
 
 static napi_value Run(napi_env env, Objects* self, PerformRequest* request, Spill* spill) {
-  if (static_cast<Operation>(request->operation) == Operation::kCallAsync) return StartCall(env, self, request, spill);
+  const Operation operation = static_cast<Operation>(request->operation);
+  if (operation == Operation::kCallAsync) return StartCall(env, self, request, spill);
   Outcome* outcome = reinterpret_cast<Outcome*>(request);
   outcome->failed = 0;
   OperationScope scope(self);
-  Object* result = Perform(self, request, spill, &scope);
+  const bool is_tensor = operation == Operation::kCallTensor && CallTensor(self, request, spill, &scope);
+  Object* result = operation == Operation::kCallTensor ? nullptr : Perform(self, request, spill, &scope);
   if (is_forked) LeaveForked();
   if (self->snapshot != nullptr) RenewSnapshot(self);
+  if (is_tensor) return nullptr;
   if (result != nullptr) return FromPython(env, self, result, outcome);
   return api.PyErr_Occurred() ? TakeException(env, self, outcome) : nullptr;
 }

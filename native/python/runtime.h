@@ -50,12 +50,12 @@ class Gil {
   int state_;
 };
 
-// A scope in which this thread is known to hold the GIL, so that a storage of Python memory can be dropped without
-// taking and releasing the GIL again (about 20 ns). It ends with the first storage that is dropped, because the Python
-// code that runs then may release the GIL.
+// With `has_gil`, a scope in which this thread is known to hold the GIL, so that a storage of Python memory can be
+// dropped without taking and releasing the GIL again (about 20 ns). It ends with the first storage that is dropped,
+// because the Python code that runs then may release the GIL.
 class ReturnScope {
  public:
-  explicit ReturnScope(ThreadCache* thread) : thread_(thread) { thread->is_returning = true; }
+  ReturnScope(ThreadCache* thread, bool has_gil) : thread_(thread) { thread->is_returning = has_gil; }
   ~ReturnScope() { thread_->is_returning = false; }
   // Ends the scope; false outside a scope.
   static bool Leave(ThreadCache* thread) {

@@ -18,13 +18,13 @@ static uint32_t TakeHandles(uint32_t* count, const uint32_t* handles, uint32_t* 
   return taken;
 }
 
-// Drops the released storages and takes the released objects off their list.
-static uint32_t TakeReleased(Objects* self, Object** objects) {
+// Drops the released storages and takes the released objects off their list. `has_gil`: this thread holds the GIL.
+static uint32_t TakeReleased(Objects* self, Object** objects, bool has_gil) {
   ReleasedList* list = self->released;
   uint32_t handles[kMostReleased];
   const uint32_t storages = TakeHandles(&list->storage_count, list->storages, handles);
   for (uint32_t i = 0; i < storages; ++i) {
-    ReturnScope scope(self->instance->thread);
+    ReturnScope scope(self->instance->thread, has_gil);
     Drop(self->instance, handles[i]);
   }
   const uint32_t count = TakeHandles(&list->object_count, list->objects, handles);
@@ -35,7 +35,7 @@ static uint32_t TakeReleased(Objects* self, Object** objects) {
 void DropReleased(Objects* self) {
   if (self->released->storage_count == 0 && self->released->object_count == 0) return;
   Object* objects[kMostReleased];
-  const uint32_t count = TakeReleased(self, objects);
+  const uint32_t count = TakeReleased(self, objects, true);
   for (uint32_t i = 0; i < count; ++i) {
     if (objects[i] != nullptr) api.Py_DecRef(objects[i]);
   }
@@ -44,7 +44,7 @@ void DropReleased(Objects* self) {
 void DeferReleased(Objects* self) {
   FinalizerScope scope;  // storages defer their release, too
   Object* objects[kMostReleased];
-  const uint32_t count = TakeReleased(self, objects);
+  const uint32_t count = TakeReleased(self, objects, false);
   for (uint32_t i = 0; i < count; ++i) {
     if (objects[i] != nullptr) DeferDecRef(objects[i]);
   }
