@@ -197,7 +197,7 @@ function importOrExplain(name: string): PyObject {
     const { executable } = importModule('sys') as { executable: string };
     // Name the package to install, also for a submodule or for a dependency that is missing.
     const missing = /'([^'.]+)[^']*'/.exec(error.message)?.[1] ?? name;
-    const advice = `install it: ${executable} -m pip install ${missing}`;
+    const advice = `check its name, or install it: ${executable} -m pip install ${missing}`;
     throw new LoadError(`the Python module ${name}`, [error.message], [advice], { cause: error });
   }
 }

@@ -35,8 +35,7 @@ function isIndex(name: string): boolean {
   return first >= 48 && first <= 57;
 }
 
-function indexError(name: string): ArgumentTypeError {
-  const advice = `Python's x[${name}] is py.getItem(x, ${name})`;
+function indexError(name: string, advice: string): ArgumentTypeError {
   return new ArgumentTypeError('a property', 'the name of an attribute', name, advice);
 }
 
@@ -44,7 +43,7 @@ function indexError(name: string): ArgumentTypeError {
 function hintKeywords(error: unknown, args: readonly unknown[]): unknown {
   const last = args.at(-1);
   const isPlain = typeof last === 'object' && last !== null && Object.getPrototypeOf(last) === Object.prototype;
-  if (isPlain && error instanceof PythonError && error.type === 'TypeError') {
+  if (isPlain && error instanceof PythonError && (error.type === 'TypeError' || error.type === 'ValueError')) {
     error.message += '; for keyword arguments pass kwargs({ ... })';
   }
   return error;
@@ -158,12 +157,13 @@ export function defineProxies(operations: Operations): (handle: number, isConver
       if (name === 'then') return undefined;
       if (name === 'toString') return () => perform(Operation.text, this);
       if (name === 'toJSON') return refuseJson;
-      if (isIndex(name)) throw indexError(name);
+      if (isIndex(name)) throw indexError(name, `Python's x[${name}] is py.getItem(x, ${name})`);
       return perform(Operation.getAttribute, this, name);
     },
 
     set(_target: unknown, name: string | symbol, value: unknown): boolean {
       if (typeof name === 'symbol') return false;
+      if (isIndex(name)) throw indexError(name, `Python's x[${name}] = v is py.setItem(x, ${name}, v)`);
       perform(Operation.setAttribute, this, name, [value]);
       return true;
     },

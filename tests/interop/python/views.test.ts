@@ -303,8 +303,12 @@ testWith(torch.missing, 'a PyTorch tensor of whole floats', () => {
 testWith(pythonMissing, 'errors for likely mistakes suggest the right code', () => {
   throws('TypeError', 'Tensor.wrap(array)', () => py.eval('len')(new Float32Array(3)));
   throws('TypeError', 'py.getItem(x, 1)', () => py.eval('[1, 2]')[1]);
+  throws('TypeError', 'py.setItem(x, 1, v)', () => {
+    py.eval('[1, 2]')[1] = 3;
+  });
   throws('TypeError', 'convert it first', () => JSON.stringify({ a: py.eval('object()') }));
   raises('TypeError', 'kwargs({ ... })', () => py.eval('lambda x, dim=0: x')(1, 2, { dim: 1 }));
+  raises('ValueError', 'kwargs({ ... })', () => py.eval('lambda x: int("x")')({ base: 2 }));
   const cyclic: unknown[] = [];
   cyclic.push(cyclic);
   throws('ValueError', 'does one contain itself?', () => py.eval('len')(cyclic));
