@@ -23,7 +23,7 @@ const programs: readonly (readonly [what: string, way: string, ended: string])[]
 ];
 
 /** Notes and warnings of Dask and Ray, such as those about workers and event loops that a busy machine slows down. */
-const logLine = /^(\d{4}-\d\d-\d\d .* - (INFO|WARNING) - |\[\d{4}-\d\d-\d\d [^\]]* [IW] )/;
+const logLine = /^(\d{4}-\d\d-\d\d .* - (INFO|WARNING) - |\[\d{4}-\d\d-\d\d [^\]]* [IW] |\S*\(raylet\))/;
 
 /** A cluster that this process did not start with `init`. It stops when its input ends, with this process. */
 const cluster = `
