@@ -1,7 +1,7 @@
 /** Our tensor in Python: the buffer protocol, the array interface and `__dlpack__`; and objects that have only one of them. */
 
 import { fromDLPack, Tensor } from 'dlpack';
-import { isPyObject, type PyObject, PythonError } from 'dlpack/python';
+import { isPyObject, kwargs, type PyObject, PythonError } from 'dlpack/python';
 import { equal, ok, throws } from '../../assert.js';
 import { testWith } from '../../harness.js';
 import { probe, py, pythonMissing, raises, value } from './available.js';
@@ -277,6 +277,26 @@ KEPT, USED = [], ctypes.c_char_p(b'used_dltensor_versioned')
   const y = fromDLPack(py.eval('by_address')(py.tensor(x)));
   y.set(0, 5);
   equal(x.toArray(), [5, 2]);
+});
+
+testWith(pythonMissing, 'a copy that Python requests', () => {
+  const copyOf = (x: Tensor) => {
+    // The copy gets memory that had only ones before.
+    for (const used of Array.from({ length: 8 }, () => Tensor.empty([3], 'uint8').fill(255))) used.dispose();
+    return fromDLPack(py.tensor(x).__dlpack__(kwargs({ copy: true, max_version: py.tuple(1, 3) })));
+  };
+  for (const start of [0, 1]) {
+    using packed = copyOf(Tensor.from([9, 15, 15, 15, 15, 15, 9], { dtype: 'uint4' }).slice([1 - start, 6 - start]));
+    const bytes = new Uint8Array(packed.data.buffer, packed.byteOffset, 3);
+    equal([bytes[2], packed.isCopied], [15, true], 'the bits after the last packed element are zero');
+  }
+  // The bytes of the first stride fit no integer.
+  const strides = [Number.MAX_SAFE_INTEGER, 2];
+  const buffer = new SharedArrayBuffer(5 * 2048);
+  new Float64Array(buffer).set([1, 2], 2 * 256);
+  using row = copyOf(Tensor.wrap(buffer, { dtype: 'float64x256', shape: [1, 3], strides }));
+  const values = row.toArray() as unknown as number[][][];
+  equal(values[0]?.[1]?.slice(0, 3), [1, 2, 0]);
 });
 
 testWith(pythonMissing, 'whole numbers as floats', () => {
