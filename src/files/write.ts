@@ -4,7 +4,7 @@
  */
 
 import { checkOptions, type OptionNames } from '../base/options.js';
-import { ArgumentTypeError, ArgumentValueError } from '../errors.js';
+import { ArgumentTypeError, ArgumentValueError, adviceFor } from '../errors.js';
 import type { Descriptor } from '../storage/descriptor.js';
 import { descriptorOf, TensorView } from '../view.js';
 import { crc32 } from './crc32.js';
@@ -62,6 +62,7 @@ export async function writeSafetensors(
 /** Writes a tensor as an npy file. Column-major tensors keep their order. */
 export async function writeNpy(target: FileTarget, tensor: TensorView, options: WriteOptions = {}): Promise<void> {
   checkOptions(options, writeNames, '{ durable: true }');
+  checkTensor(tensor, 'tensor');
   await writeHeld(target, options, hold([['array', tensor]]), async ([only], write) => {
     for await (const piece of npyBytes((only as Named).descriptor)) await write(piece);
   });
@@ -103,17 +104,25 @@ async function checksum(descriptor: Descriptor): Promise<{ crc: number; size: nu
   return { crc, size };
 }
 
+function checkTensor(tensor: unknown, argument: string): asserts tensor is TensorView {
+  if (tensor instanceof TensorView) return;
+  throw new ArgumentTypeError(argument, 'a Tensor (Tensor.from makes one of values)', tensor, adviceFor(tensor));
+}
+
+function pairsOf(tensors: NamedTensors): readonly unknown[] {
+  return Symbol.iterator in tensors ? [...(tensors as Iterable<unknown>)] : Object.entries(tensors);
+}
+
 /** Holds one more reference to each tensor, because the tensors may be disposed while they are written. */
 function hold(tensors: NamedTensors): Named[] {
-  if (typeof tensors !== 'object' || tensors === null) {
+  const pairs = typeof tensors === 'object' && tensors !== null ? pairsOf(tensors) : [null];
+  if (!pairs.every(Array.isArray)) {
     throw new ArgumentTypeError('tensors', 'an object of tensors, or an iterable of [name, tensor]', tensors);
   }
-  const pairs: (readonly [string, TensorView])[] =
-    Symbol.iterator in tensors ? [...(tensors as Iterable<readonly [string, TensorView]>)] : Object.entries(tensors);
   const names = new Set<string>();
   const held = pairs.map(([name, tensor]): Named => {
     if (typeof name !== 'string') throw new ArgumentTypeError('name', 'a string', name);
-    if (!(tensor instanceof TensorView)) throw new ArgumentTypeError(`tensors['${name}']`, 'a Tensor', tensor);
+    checkTensor(tensor, `tensors['${name}']`);
     if (names.has(name)) throw new ArgumentValueError('name', 'a name that occurs once', name);
     names.add(name);
     return { name, descriptor: descriptorOf(tensor) };

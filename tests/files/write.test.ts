@@ -124,6 +124,8 @@ test('a failed write leaves the old file intact and no other file', async () => 
     writeSafetensors(path, { x: Tensor.zeros([3], 'float4_e2m1fn') }),
   );
   await rejects('TypeError', "tensors['x']", writeSafetensors(path, { x: 1 as never }));
+  await rejects('TypeError', 'an iterable of [name, tensor]', writeSafetensors(path, [x] as never));
+  await rejects('TypeError', 'Tensor.from makes one of values) for tensor but', writeNpy(path, [1, 2] as never));
   await rejects('TypeError', 'an object of tensors', writeNpz(path, 3 as never));
   await rejects('TypeError', "metadata['k']", writeSafetensors(path, { x }, { metadata: { k: 1 as never } }));
   await rejects(
