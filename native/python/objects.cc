@@ -95,11 +95,23 @@ static Object* GetAttribute(Objects* self, Object* object, Object* name, Outcome
   return nullptr;
 }
 
+// Loads what the import of a result uses into the processor's first-level cache, all at once. A call of a large library
+// has replaced the cache, and otherwise the import would wait for one cache line after the other.
+static inline void PrefetchImport(const Instance* instance, const TensorResult* result) {
+  const char* first = reinterpret_cast<const char*>(instance);
+  for (size_t at = 0; at < 256; at += 64) __builtin_prefetch(first + at, 1);
+  __builtin_prefetch(instance->thread->small.first, 1);
+  __builtin_prefetch(&instance->table.entries[instance->table.free_slot], 1);
+  __builtin_prefetch(result, 1);
+  __builtin_prefetch(&result->tensor.byte_offset, 1);
+}
+
 // Calls as Call does, and imports the tensor of the result. False when it has none, perhaps with an exception set.
 static bool CallTensor(Objects* self, PerformRequest* request, Spill* spill, OperationScope* scope) {
   const Cells cells = CellsBehind(self->instance, request + 1, request->count);
   Object* result = Call(self, cells, request->keywords, spill, scope);
   TensorResult* tensor = MessageAt<TensorResult>(self->instance, request->tensor_slot);
+  PrefetchImport(self->instance, tensor);
   return result != nullptr && TakeTensor(self, result, {-1, false, 0, 0, 0}, tensor);
 }
 
