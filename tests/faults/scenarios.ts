@@ -3,7 +3,7 @@
  * with a typed error.
  */
 
-import { mkdtempSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -13,7 +13,9 @@ import { openTensor, shareTensor } from 'dlpack/shared';
 
 export type Steps = Record<string, () => unknown>;
 
-const file = (): string => join(mkdtempSync(join(tmpdir(), 'dlpack-faults-')), 'file');
+const folder = mkdtempSync(join(tmpdir(), 'dlpack-faults-'));
+process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
+const file = (): string => join(mkdtempSync(join(folder, 'step-')), 'file');
 
 const core: Steps = {
   allocate() {
