@@ -10,6 +10,7 @@ import { join } from 'node:path';
 import { bundleLibraries, libraries } from '../tests/browser/bundle.js';
 import { runPages, tools } from '../tests/browser/run.js';
 import { importMap, root } from '../tests/browser/server.js';
+import { stridedTable, formatTime as time } from './webgpu/strided-table.js';
 import type { PageResult } from './webgpu/timing.js';
 
 const browser = tools.findBrowser();
@@ -26,7 +27,6 @@ const [exchange, strided] = reports.map(({ lines }) => {
 const versionOf = (name: string): string =>
   JSON.parse(readFileSync(join(libraries, name, 'package.json'), 'utf8')).version;
 const short = (value: number): string => String(Number(value.toPrecision(2)));
-const time = (us: number): string => (us < 1000 ? `${short(us)} µs` : `${short(us / 1000)} ms`);
 const of = (page: PageResult, name: string): number => page.rows[name] as number;
 
 const pairs = [
@@ -43,13 +43,6 @@ const exchanges = pairs.map(([name, how, reference]) => {
 const runs = ['shared, and a run', 'download, upload and a run'].map((how) =>
   time(of(exchange, `TensorFlow.js to ONNX Runtime: ${how}`)),
 );
-const layouts = Object.keys(strided.rows).filter((name) => !/(copyBufferToBuffer|shader)$/.test(name));
-const copies = layouts.map((name) => {
-  const [ours, copy] = [of(strided, name), of(strided, `${name}, copyBufferToBuffer`)];
-  const generic = strided.rows[`${name}, generic shader`];
-  const against = generic === undefined ? '| |' : `| ${time(generic)} | ${short(generic / ours)} |`;
-  return `| ${name} | ${time(ours)} | ${time(copy)} | ${(copy / ours).toFixed(2)} ${against}`;
-});
 const { vendor, architecture } = strided.adapter;
 const report = `# WebGPU
 
@@ -78,9 +71,7 @@ strides in a uniform and moves one element of 4 bytes in each invocation. On a s
 a shader where 12 bytes or more divide their length and stride, and other rows of 16 bytes and more through a texture. A command for
 each row took 25 ms for the rows of 1 KiB.
 
-| layout | time | \`copyBufferToBuffer\` | bandwidth | generic shader | times faster than that |
-|---|---|---|---|---|---|
-${copies.join('\n')}
+${stridedTable(strided)}
 
 The aim is a bandwidth of 0.4 where rows are contiguous. Rows that are a multiple of 256 bytes apart reach it, and other rows of
 1 KiB and more, in runs where one copy takes 2.2 ms and more; it takes 1.5 ms in some. Other rows of 100 to 516 bytes reach 0.24 to

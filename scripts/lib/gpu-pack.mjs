@@ -12,6 +12,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
+import { softwareAdapter } from './browser.mjs';
 import { runtimePath, runtimes } from './setup.mjs';
 import { at, Missing, root, run, step, whenChanged } from './steps.mjs';
 
@@ -87,6 +88,20 @@ async function copyTvmFfi() {
   copyInto('examples/kernels/add_one_cuda.cu');
 }
 
+/** Dawn for Node, and the Vulkan loader beside Chromium's software adapter. The driver is that of the other machine. */
+function copyDawn() {
+  const dawn = '.libraries/node_modules/webgpu';
+  for (const file of ['index.js', 'package.json', `dist/${process.platform}-${process.arch}/dawn.node`]) {
+    copyInto(join(dawn, file));
+  }
+  copyInto('.libraries/package.json');
+  const loader = join(softwareAdapter() ?? '', 'libvulkan.so.1');
+  if (!existsSync(loader))
+    throw new Missing('Chromium with its software adapter. Install it (Debian: apt install chromium).');
+  mkdirSync(at(folder, 'vulkan'));
+  copyFileSync(loader, at(folder, 'vulkan/libvulkan.so.1'));
+}
+
 /** Packs, after everything is built. */
 export async function packGpuSuite() {
   try {
@@ -97,16 +112,20 @@ export async function packGpuSuite() {
   await packNode();
   await step('tests, package and addons', async () => {
     rmSync(at(folder), { recursive: true, force: true });
-    const compiled = [...filesBelow('build/tests/gpu'), ...filesBelow('build/bench')].filter(
-      (file) =>
-        file.endsWith('.js') && (file.startsWith('build/tests/gpu') || /\/(cuda|files|values)[^/]*\.js$/.test(file)),
-    );
+    const compiled = ['build/tests/gpu', 'build/tests/webgpu', 'build/bench']
+      .flatMap(filesBelow)
+      .filter(
+        (file) =>
+          file.endsWith('.js') &&
+          (file.startsWith('build/tests') || /\/(cuda|dawn|files|values|strided)[^/]*\.js$/.test(file)),
+      );
     const scripts = [...filesBelow('tests/gpu'), 'bench/drivers/values.py', 'bench/drivers/files.py'].filter(
       (file) => !file.endsWith('.ts'),
     );
     const built = [...filesBelow('dist'), ...filesBelow('prebuilds')].filter((file) => /\.(c?js|node)$/.test(file));
     for (const file of [...withReferences(compiled), ...scripts, ...built, 'package.json']) copyInto(file);
     await copyTvmFfi();
+    copyDawn();
     copyFileSync(at('scripts/lib/gpu-suite.mjs'), at(folder, 'gpu-suite.mjs'));
     copyFileSync(at('.cache/node.xz'), at(folder, 'node.xz'));
     writeFileSync(at(folder, 'run.sh'), runScript);

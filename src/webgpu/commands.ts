@@ -22,8 +22,10 @@ const MAX_WINDOW = 2 ** 30;
  */
 const byCommands = { hardware: { rows: 64, bytes: 4096 }, software: { rows: 16384, bytes: 1024 } };
 
-/** Invocations of a workgroup. A software adapter has costs for each workgroup, and 256 take less time than 64. */
-const workgroups = { hardware: 64, software: 256 };
+/** Invocations of a workgroup. Each workgroup has costs, on a GPU, too, and 256 take less time than 64. */
+const GROUP = 256;
+/** Units that one invocation moves. A software adapter also has costs for each invocation. */
+const blocks = { hardware: 1, software: 16 };
 
 const byte = dtypeFromName('uint8');
 
@@ -188,9 +190,11 @@ export class Commands implements Recorder {
         );
       }
     });
-    const group = isSoftware ? workgroups.software : workgroups.hardware;
     const { limits } = gpuDevice;
-    const shader = shaderOf(move, ...windows, mayPad, Math.min(group, limits.maxComputeInvocationsPerWorkgroup));
+    const shader = shaderOf(move, ...windows, mayPad, {
+      group: Math.min(GROUP, limits.maxComputeInvocationsPerWorkgroup),
+      block: isSoftware ? blocks.software : blocks.hardware,
+    });
     const pipeline = this.state.pipeline(shader.code);
     const entries = [from, to].map((buffer, binding) => ({ binding, resource: { buffer, ...windows[binding] } }));
     const pass = this.encoder.beginComputePass();

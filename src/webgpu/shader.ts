@@ -1,12 +1,10 @@
 /**
- * Shaders for strided copies. Shape, steps and starts are constants of the text, and each invocation moves about
- * sixteen units: a shader that reads them from a uniform and moves one unit took ten times as long.
+ * Shaders for strided copies. Shape, steps and starts are constants of the text. On a software adapter each invocation
+ * moves about sixteen units: a shader that reads the steps from a uniform and moves one unit took ten times as long. On a
+ * GPU each invocation moves one unit, so that neighbouring invocations access neighbouring memory.
  */
 
 import { isDense, type Move, unitsOf, type Window } from './move.js';
-
-/** Units that one invocation moves, or words where units are larger. */
-const BLOCK = 16;
 
 export interface Shader {
   readonly code: string;
@@ -16,15 +14,20 @@ export interface Shader {
 
 const types: Record<number, string> = { 4: 'u32', 8: 'vec2<u32>', 16: 'vec4<u32>' };
 
-/**
- * `mayPad`: the bytes from the last element to the next multiple of four may be overwritten. `group`: invocations of a
- * workgroup.
- */
-export function shaderOf(move: Move, from: Window, to: Window, mayPad: boolean, group: number): Shader {
+/** How the work of a copy is divided. */
+export interface Division {
+  /** Invocations of a workgroup. */
+  readonly group: number;
+  /** Units that one invocation moves, or words where units are larger. */
+  readonly block: number;
+}
+
+/** `mayPad`: the bytes from the last element to the next multiple of four may be overwritten. */
+export function shaderOf(move: Move, from: Window, to: Window, mayPad: boolean, division: Division): Shader {
   const { unit } = move;
   const word = Math.max(unit, 4);
   const frame: Frame = {
-    group,
+    ...division,
     starts: [(move.from - from.offset) / unit, (move.to - to.offset) / unit],
     counts: [Math.floor(from.size / word), Math.floor(to.size / word)],
   };
@@ -34,9 +37,8 @@ export function shaderOf(move: Move, from: Window, to: Window, mayPad: boolean, 
   return isDense(move) && isAligned ? packingShader(move, frame) : atomicShader(move, frame);
 }
 
-/** Invocations of a workgroup, the first unit of each window, and the words or larger units in each window. */
-interface Frame {
-  readonly group: number;
+/** The division, the first unit of each window, and the words or larger units in each window. */
+interface Frame extends Division {
   readonly starts: readonly [from: number, to: number];
   readonly counts: readonly [from: number, to: number];
 }
@@ -44,13 +46,14 @@ interface Frame {
 /**
  * How many units an invocation moves along each axis. A square where the source is contiguous along another axis than
  * the target, as in a transposition, because both sides then use whole cache lines. Otherwise the last axis, and the
- * axis before it if the last is short.
+ * axis before it if the last is short. `whole` is divided by the words of a unit, or the units of a word.
  */
-function blocksOf({ shape, fromSteps }: Move, block: number): number[] {
+function blocksOf({ shape, fromSteps }: Move, whole: number, perUnit = 1): number[] {
+  const block = Math.max(1, Math.floor(whole / perUnit));
   const blocks = shape.map(() => 1);
   const last = shape.length - 1;
   const length = shape[last] as number;
-  const rows = Math.sqrt(BLOCK);
+  const rows = Math.floor(Math.sqrt(whole));
   const isOther = (step: number, axis: number) =>
     axis !== last && Math.abs(step) === 1 && (shape[axis] as number) >= rows;
   const other = fromSteps.findIndex(isOther);
@@ -123,7 +126,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
 function wordShader(move: Move, frame: Frame): Shader {
   const type = types[move.unit];
   const words = move.unit / 4;
-  const blocks = blocksOf(move, type === undefined ? Math.max(1, Math.floor(BLOCK / words)) : BLOCK);
+  const blocks = blocksOf(move, frame.block, type === undefined ? words : 1);
   const { text, threads } = indices(move.shape, blocks);
   const copies = eachUnit(move, blocks, (from, to) => `result[${to}] = source[${from}];`);
   const element = type ?? `array<u32, ${words}>`;
@@ -151,7 +154,7 @@ function packingShader(move: Move, frame: Frame): Shader {
     fromSteps: fromSteps.with(last, step * perWord),
     toSteps: move.toSteps.with(last, perWord),
   };
-  const blocks = blocksOf(words, BLOCK / perWord);
+  const blocks = blocksOf(words, frame.block, perWord);
   const { text, threads } = indices(words.shape, blocks);
   const copies = eachUnit(words, blocks, (from, to) => {
     const parts = Array.from(
@@ -168,7 +171,7 @@ function flatShader({ unit, shape, fromSteps }: Move, frame: Frame, total: numbe
   const [from, to] = frame.starts;
   const perWord = 4 / unit;
   const words = Math.ceil(total / perWord);
-  const wordsEach = BLOCK / perWord;
+  const wordsEach = Math.max(1, frame.block / perWord);
   const steps = shape.map((length, axis) =>
     axis === 0
       ? `f += rest * ${int(fromSteps[0] as number)};`
@@ -193,7 +196,7 @@ function flatShader({ unit, shape, fromSteps }: Move, frame: Frame, total: numbe
 /** Units of 1 or 2 bytes anywhere: other invocations write the other bytes of a word, so each clears and sets bits. */
 function atomicShader(move: Move, frame: Frame): Shader {
   const { unit } = move;
-  const blocks = blocksOf(move, BLOCK);
+  const blocks = blocksOf(move, frame.block);
   const { text, threads } = indices(move.shape, blocks);
   const [shift, mask] = unit === 1 ? [2, 3] : [1, 1];
   const full = unit === 1 ? '0xffu' : '0xffffu';

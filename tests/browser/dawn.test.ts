@@ -17,9 +17,9 @@ const missing = !existsSync(join(root, '.libraries/node_modules/webgpu'))
     ? 'SwiftShader of Debian’s chromium package'
     : false;
 
-function runTests(path: string): void {
+function runTests(path: string, ...as: string[]): void {
   const env = tools.softwareEnvironment(folder as string);
-  const { output } = runChild(import.meta.url, '../webgpu/dawn.js', { args: [path, libraries], env });
+  const { output } = runChild(import.meta.url, '../webgpu/dawn.js', { args: [path, libraries, ...as], env });
   const result = /^RESULT (.*)$/m.exec(output)?.[1];
   equal(result !== undefined && JSON.parse(result).failed, 0, output);
   if (process.env.VERBOSE) console.log(output);
@@ -28,6 +28,8 @@ function runTests(path: string): void {
 for (const name of ['copies', 'lifetimes']) {
   testWith(missing, `Node with Dawn: ${name}`, () => runTests(name));
 }
+
+testWith(missing, 'Node with Dawn: copies by the shaders for a GPU', () => runTests('copies', 'as-gpu'));
 
 for (const name of ['exchange', 'traps']) {
   testWith(missing, `Node with Dawn: onnxruntime-web, TensorFlow.js and jax-js: ${name}`, async () => {

@@ -122,7 +122,8 @@ test('other rows, rows on a GPU, and rows of buffers that a shader cannot bind a
   }
   const { shaders, program } = packRows(0, 5, 10, { isFallbackAdapter: false });
   equal(shaders, 1);
-  ok(program.includes('source: array<u32,') && program.includes('@workgroup_size(64)'), program);
+  ok(program.includes('source: array<u32,') && program.includes('@workgroup_size(256)'), program);
+  equal(program.match(/= source\[/g)?.length, 1, 'each invocation moves one word');
 });
 
 test('workgroups are as large as the device allows, and their grid has few that do nothing', () => {

@@ -1,4 +1,7 @@
-/** Runs the WebGPU tests whose path is an argument on Node, with the `webgpu` package (Dawn). */
+/**
+ * Runs the WebGPU tests whose path is an argument on Node, with the `webgpu` package (Dawn). With the argument `as-gpu` a
+ * software adapter runs the shaders that are made for a GPU.
+ */
 
 import { createRequire } from 'node:module';
 
@@ -10,11 +13,16 @@ interface Dawn {
   readonly globals: Record<string, unknown>;
 }
 
-const [tests = '', libraries = ''] = process.argv.slice(2);
+const [tests = '', libraries = '', as] = process.argv.slice(2);
 const require = createRequire(libraries);
 const { create, globals } = (await import(require.resolve('webgpu'))) as Dawn;
 Object.assign(globalThis, globals);
 Object.defineProperty(globalThis, 'navigator', { value: { gpu: create([]), userAgent: 'Node.js' } });
+
+if (as === 'as-gpu') {
+  const adapterInfo = { vendor: '', architecture: '', description: '', isFallbackAdapter: false };
+  Object.defineProperty((globals.GPUDevice as { prototype: object }).prototype, 'adapterInfo', { value: adapterInfo });
+}
 
 /** onnxruntime-web writes from the shared memory of its WebAssembly module, which Dawn on Node refuses. */
 function acceptSharedMemory(queue: Queue): void {

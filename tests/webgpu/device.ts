@@ -27,8 +27,12 @@ export interface TestDevice extends GPUDeviceLike {
   destroy(): void;
 }
 
+interface Adapter {
+  readonly info: { readonly vendor: string; readonly architecture: string };
+  requestDevice(options?: object): Promise<TestDevice>;
+}
 interface Gpu {
-  requestAdapter(): Promise<{ requestDevice(options?: object): Promise<TestDevice> } | null>;
+  requestAdapter(): Promise<Adapter | null>;
 }
 
 const gpu = (globalThis.navigator as { gpu?: Gpu } | undefined)?.gpu;
@@ -42,6 +46,10 @@ export async function newDevice(label = 'test', options: object = {}): Promise<T
   const device = (await adapter?.requestDevice({ label, ...options })) ?? null;
   device?.addEventListener('uncapturederror', (event) => uncaptured.push(event.error.message));
   return device;
+}
+
+export async function adapterInfo(): Promise<Adapter['info'] | undefined> {
+  return (await gpu?.requestAdapter())?.info;
 }
 
 export const noAdapter = 'a WebGPU adapter';

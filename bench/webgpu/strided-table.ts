@@ -1,0 +1,19 @@
+/** The table of strided copies, for the pages of results. */
+
+import type { PageResult } from './timing.js';
+
+const short = (value: number): string => String(Number(value.toPrecision(2)));
+export const formatTime = (us: number): string => (us < 1000 ? `${short(us)} µs` : `${short(us / 1000)} ms`);
+
+export function stridedTable({ rows }: PageResult): string {
+  const layouts = Object.keys(rows).filter((name) => !/(copyBufferToBuffer|shader)$/.test(name));
+  const lines = layouts.map((name) => {
+    const [ours, copy] = [rows[name] as number, rows[`${name}, copyBufferToBuffer`] as number];
+    const generic = rows[`${name}, generic shader`];
+    const against = generic === undefined ? '| |' : `| ${formatTime(generic)} | ${short(generic / ours)} |`;
+    return `| ${name} | ${formatTime(ours)} | ${formatTime(copy)} | ${(copy / ours).toFixed(2)} ${against}`;
+  });
+  return `| layout | time | \`copyBufferToBuffer\` | bandwidth | generic shader | times faster than that |
+|---|---|---|---|---|---|
+${lines.join('\n')}`;
+}
