@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "consume.h"
 #include "function_type.h"
 #include "tensor_type.h"
 
@@ -24,7 +25,9 @@ static uint32_t TakeReleased(Objects* self, Object** objects, bool has_gil) {
   uint32_t handles[kMostReleased];
   const uint32_t storages = TakeHandles(&list->storage_count, list->storages, handles);
   for (uint32_t i = 0; i < storages; ++i) {
-    ReturnScope scope(self->instance->thread, has_gil);
+    // Other functions call deleters, which may run JavaScript without the GIL.
+    const Storage* storage = GetHeld(self->instance, handles[i]);
+    ReturnScope scope(self->instance->thread, has_gil && storage != nullptr && storage->destroy == DropOwner);
     Drop(self->instance, handles[i]);
   }
   const uint32_t count = TakeHandles(&list->object_count, list->objects, handles);

@@ -4,6 +4,7 @@ import { DLPACK, DLPACK_DEVICE, fromDLPack, isDLPackError, Tensor } from 'dlpack
 import { setDebug, stats } from 'dlpack/native';
 import { callAsync, kwargs, type PyObject, PythonError } from 'dlpack/python';
 import { equal, ok } from '../../assert.js';
+import { runChild } from '../../child.js';
 import { runtime, testWith } from '../../harness.js';
 import { probe, py, pythonMissing, settleUntil, value } from './available.js';
 
@@ -504,4 +505,10 @@ class Counted:
   equal(stats().pins, pins);
   equal(value(held()), 1);
   ok(await settleUntil(() => counted.live === 0), `${counted.live} objects`);
+});
+
+testWith(numpy.missing, 'a deleter in Python may call JavaScript that drops the memory of other Python objects', () => {
+  const { code, signal, output } = runChild(import.meta.url, './children/returning.js');
+  equal([code, signal], [0, null], output);
+  equal(output.trim(), 'ok');
 });
