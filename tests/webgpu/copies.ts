@@ -208,27 +208,23 @@ testWith(missing, 'a read-back has the values at the time of the call, and the t
   equal((await promise).toArray(), [0, 1, 2]);
 });
 
-testWith(
-  missing,
-  'a large tensor: more rows than copy commands, more workgroups than one dimension, long rows',
-  async () => {
-    const host = Tensor.from(
-      Float32Array.from({ length: 1024 * 1030 }, (_, i) => i),
-      { shape: [1024, 1030] },
+testWith(missing, 'a large tensor: more rows than copy commands, long rows', async () => {
+  const host = Tensor.from(
+    Float32Array.from({ length: 1024 * 1030 }, (_, i) => i),
+    { shape: [1024, 1030] },
+  );
+  const there = host.to(device);
+  for (const view of [(t: typeof host) => t.slice(null, [0, 1024]), (t: typeof host) => t.transpose()]) {
+    const packed = await view(there).contiguous().toAsync('cpu');
+    const expected = view(host).contiguous();
+    equal(
+      packed.data.findIndex((value, i) => value !== expected.data[i]),
+      -1,
     );
-    const there = host.to(device);
-    for (const view of [(t: typeof host) => t.slice(null, [0, 1024]), (t: typeof host) => t.transpose()]) {
-      const packed = await view(there).contiguous().toAsync('cpu');
-      const expected = view(host).contiguous();
-      equal(
-        packed.data.findIndex((value, i) => value !== expected.data[i]),
-        -1,
-      );
-      packed.dispose();
-    }
-    there.dispose();
-  },
-);
+    packed.dispose();
+  }
+  there.dispose();
+});
 
 testWith(
   missing,
@@ -259,21 +255,36 @@ testWith(
   },
 );
 
-testWith(missing, 'a binding smaller than the tensor: the copy is split', async () => {
-  // A device with the smallest limits would need a large tensor, so this one claims a small limit.
-  const small = new Proxy(device, {
+/** The device with small limits. A device with its own smallest limits would need a large tensor to reach them. */
+function withLimits(limits: Record<string, number>): TestDevice {
+  const all = { maxBufferSize: 2 ** 28, maxComputeInvocationsPerWorkgroup: 64, ...limits };
+  return new Proxy(device, {
     get: (target, name) => {
-      if (name === 'limits')
-        return {
-          maxBufferSize: 2 ** 28,
-          maxStorageBufferBindingSize: 2048,
-          maxComputeWorkgroupsPerDimension: 2,
-          maxComputeInvocationsPerWorkgroup: 64,
-        };
+      if (name === 'limits') return all;
       const value: unknown = Reflect.get(target, name);
       return typeof value === 'function' ? value.bind(target) : value;
     },
   });
+}
+
+testWith(missing, 'more workgroups than one dimension has', async () => {
+  const wide = withLimits({ maxStorageBufferBindingSize: 2 ** 27, maxComputeWorkgroupsPerDimension: 3 });
+  for (const dtype of ['float32', 'uint8'] as const) {
+    const host = counting([300, 70], dtype);
+    const there = host.to(wide);
+    equal(await back(there.transpose().contiguous()), host.transpose().toArray(), dtype);
+    equal(await back(there.slice(null, [0, 70, 2]).contiguous()), host.slice(null, [0, 70, 2]).toArray(), dtype);
+  }
+});
+
+testWith(missing, 'a binding smaller than the tensor: the copy is split', async () => {
+  const small = withLimits({ maxStorageBufferBindingSize: 2048, maxComputeWorkgroupsPerDimension: 2 });
+  const rows = counting([300, 15], 'float32');
+  equal(
+    await back(rows.to(small).slice(null, [5, 10]).contiguous()),
+    rows.slice(null, [5, 10]).toArray(),
+    'large units',
+  );
   for (const dtype of ['float32', 'uint8'] as const) {
     const host = counting([15, 64], dtype);
     const there = host.to(small);
