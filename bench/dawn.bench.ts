@@ -23,7 +23,8 @@ const page = JSON.parse(result) as PageResult;
 
 const report = `# WebGPU on a GPU
 
-Date ${new Date().toISOString().slice(0, 10)}; \`npm run bench -- dawn\`; ${page.adapter.description}, ${describeMachine()};
+Date ${new Date().toISOString().slice(0, 10)}; \`npm run bench -- dawn\`; ${page.adapter.device} (${page.adapter.description}),
+${describeMachine()};
 Node ${process.versions.node} with Dawn over Vulkan.
 
 Strided copies of 256 MiB. The bandwidth is relative to a \`copyBufferToBuffer\` of as many bytes. Both took turns, 30 times with

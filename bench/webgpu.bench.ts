@@ -76,7 +76,7 @@ ${stridedTable(strided)}
 The aim is a bandwidth of 0.4 where rows are contiguous. Rows that are a multiple of 256 bytes apart reach it, and other rows of
 1 KiB and more, in runs where one copy takes 2.2 ms and more; it takes 1.5 ms in some. Other rows of 100 to 516 bytes reach 0.24 to
 0.50, depending on the run, and shorter rows 0.13 to 0.35:
-[why, and what was tried](../../docs/decisions/rows-through-a-texture.md).
+[why, and what was tried](../../docs/decisions/rows-through-a-texture.md). On a GPU [all rows reach 2.3 and more](webgpu-gpu.md).
 `;
 writeFileSync(`${root}bench/results/webgpu.md`, report);
 console.log(report);

@@ -32,12 +32,12 @@ export async function leastInTurns(samples: number, actions: readonly (() => Pro
 
 export interface PageResult {
   readonly rows: Record<string, number>;
-  readonly adapter: { readonly vendor: string; readonly architecture: string; readonly description: string };
+  readonly adapter: Record<'vendor' | 'architecture' | 'device' | 'description', string>;
   readonly agent: string;
 }
 
 /** Sends the rows to the program that opened the page. */
 export function finish({ rows, adapter, agent }: PageResult): void {
-  const { vendor, architecture, description } = adapter; // not enumerable
-  console.log(`RESULT ${JSON.stringify({ rows, adapter: { vendor, architecture, description }, agent })}`);
+  const { vendor, architecture, device, description } = adapter; // not enumerable
+  console.log(`RESULT ${JSON.stringify({ rows, adapter: { vendor, architecture, device, description }, agent })}`);
 }
