@@ -212,12 +212,14 @@ testWith(peerMissing, 'deleted exactly once without .data, after the tick with i
   const x = importManaged(peer.makeVersioned(recipe));
   const { data } = x;
   await collect(); // objects that earlier tests left behind
-  const before = peer.deletions();
+  // The collector may still release some of those meanwhile, and then the package has fewer imports.
+  const made = () => stats().imports + peer.deletions();
+  const [before, deletions] = [made(), peer.deletions()];
   x.dispose();
   equal(data.length, 0);
-  ok(await collectUntil(() => peer.deletions() > before));
+  ok(await collectUntil(() => peer.deletions() > deletions && made() === before));
   await collect();
-  equal(peer.deletions(), before + 1);
+  ok(made() <= before, 'an import is deleted once'); // less while a deletion waits for its turn
 });
 
 testWith(peerMissing, 'NULL strides are row-major; negative strides keep their first element', () => {

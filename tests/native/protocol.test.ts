@@ -32,6 +32,25 @@ function producer(change: Partial<Record<keyof ManagedTensor, unknown>> = {}) {
   return { object, record };
 }
 
+// First, because it counts deletions, and other tests leave objects to the collector.
+testWith(peerMissing, 'native external from another addon: zero-copy, consumed once, released once', async () => {
+  await collect();
+  const before = peer.deletions();
+  const external = peer.makeExternal({ shape: [4n], code: 1, bits: 8 });
+  const x = fromDLPack({ [DLPACK]: () => external });
+  equal(x.toArray(), [0, 1, 2, 3]);
+  peer.pokeByte(addressOf(x) + 1n, 50);
+  equal(x.get(1), 50);
+  throws('ConsumedError', 'consumed', () => fromDLPack({ [DLPACK]: () => external }));
+  equal(peer.takeExternal(external), null, 'nor can the other addon take it again');
+  equal(peer.deletions(), before);
+  x.dispose();
+  ok(await collectUntil(() => peer.deletions() > before));
+  await collect();
+  equal(peer.deletions(), before + 1);
+  equal(fromDLPack(peer.makeExternal({ shape: [2n] })).size, 2, 'a bare external is accepted too');
+});
+
 test('a foreign producer: zero-copy, released once', () => {
   const { object, record } = producer();
   const x = fromDLPack(object);
@@ -280,24 +299,6 @@ test('the protocol method of a subclass is called', () => {
   equal(asked, 1);
 });
 
-testWith(peerMissing, 'native external from another addon: zero-copy, consumed once, released once', async () => {
-  await collect();
-  const before = peer.deletions();
-  const external = peer.makeExternal({ shape: [4n], code: 1, bits: 8 });
-  const x = fromDLPack({ [DLPACK]: () => external });
-  equal(x.toArray(), [0, 1, 2, 3]);
-  peer.pokeByte(addressOf(x) + 1n, 50);
-  equal(x.get(1), 50);
-  throws('ConsumedError', 'consumed', () => fromDLPack({ [DLPACK]: () => external }));
-  equal(peer.takeExternal(external), null, 'nor can the other addon take it again');
-  equal(peer.deletions(), before);
-  x.dispose();
-  ok(await collectUntil(() => peer.deletions() > before));
-  await collect();
-  equal(peer.deletions(), before + 1);
-  equal(fromDLPack(peer.makeExternal({ shape: [2n] })).size, 2, 'a bare external is accepted too');
-});
-
 testWith(peerMissing, 'native external to another addon', () => {
   const x = Tensor.from([1, 2, 3], { dtype: 'uint8' });
   const live = stats().exports;
@@ -442,10 +443,10 @@ testWith(peerMissing, 'externals that are never consumed are released by the col
   await collect();
   const before = peer.deletions();
   (() => peer.makeExternal({ shape: [4n] }))();
-  ok(await collectUntil(() => peer.deletions() === before + 1));
+  ok(await collectUntil(() => peer.deletions() > before));
   const live = stats().exports;
   (() => Tensor.from([1])[DLPACK]({ native: true }))();
-  ok(await collectUntil(() => stats().exports === live));
+  ok(await collectUntil(() => stats().exports <= live));
 });
 
 testWith(

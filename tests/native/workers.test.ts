@@ -143,7 +143,7 @@ testWith(peerMissing, 'a worker terminated with live imports and exports', async
   const addresses = reply.addresses as BigUint64Array;
   await worker.terminate();
   ok(
-    await collectUntil(() => peer.deletions() === before.deletions + 50),
+    await collectUntil(() => peer.deletions() >= before.deletions + 50),
     `${peer.deletions() - before.deletions} deletions`,
   );
   // Its exports are alive without it.
