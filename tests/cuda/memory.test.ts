@@ -146,7 +146,7 @@ cudaTest('pinned and managed memory have their own device names, and the host ca
   const back = there.to('cuda_host');
   equal([...back.data], [1, 2, 3, 4]);
   for (const tensor of [pinned, managed, there, back]) tensor.dispose();
-  ok(await collectUntil(() => fake.live().pinned === live.pinned && fake.live().managed === live.managed));
+  ok(await collectUntil(() => fake.live().pinned <= live.pinned && fake.live().managed <= live.managed));
 });
 
 cudaTest('two devices', () => {

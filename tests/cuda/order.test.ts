@@ -101,7 +101,7 @@ cudaTest('managed memory is handed over to streams like device memory', async ()
   const copy = await copying;
   equal(copy.to('cpu').toArray(), [0, 0, 0, 0]);
   for (const owned of [copy, taken, managed, stream]) owned.dispose();
-  ok(await collectUntil(() => fake.live().managed === others));
+  ok(await collectUntil(() => fake.live().managed <= others));
   fakeDriver.must('cuStreamDestroy_v2', theirs);
 });
 

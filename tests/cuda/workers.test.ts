@@ -21,7 +21,7 @@ cudaTest("a worker's tensor outlives the worker, and its streams, events and mem
   equal([x.device, x.to('cpu').toArray()], ['cuda:0', [2, 2, 2, 2]]);
   x.dispose();
   ok(await collectUntil(() => stats().storages <= storages), `${stats().storages - storages} storages are left`);
-  ok(await collectUntil(() => fake.live().streams === before.streams && fake.live().events === before.events));
+  ok(await collectUntil(() => fake.live().streams <= before.streams && fake.live().events <= before.events));
   equal(fake.live().pinned, before.pinned);
 });
 

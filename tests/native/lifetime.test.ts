@@ -108,7 +108,7 @@ testWith(peerMissing, 'rule 5: deleters on 16 foreign threads while JavaScript a
   }
   const isOver = await collectUntil(() => stats().storages <= before.storages && stats().imports <= before.imports);
   ok(isOver, `${JSON.stringify(before)} became ${JSON.stringify(stats())}`);
-  equal(stats().exports, before.exports);
+  ok(stats().exports <= before.exports, JSON.stringify(stats()));
 });
 
 test('rule 5: a deleter that calls back into the package', () => {

@@ -269,7 +269,7 @@ test('our producer side: versions, devices, copies, buffers', async () => {
   managed.deleter?.();
   managed.deleter?.();
   equal((managed.data as ArrayBuffer).byteLength, 0);
-  ok(await collectUntil(() => stats().storages === live - 1));
+  ok(await collectUntil(() => stats().storages <= live - 1));
 
   const y = Tensor.from([1, 2], { dtype: 'int8' });
   throws('BufferError', 'at most 0.8', () => y[DLPACK]({ maxVersion: [0, 8] }));

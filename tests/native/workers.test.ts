@@ -153,7 +153,7 @@ testWith(peerMissing, 'a worker terminated with live imports and exports', async
   }
   peer.deleteOnThreads(addresses, 4);
   peer.joinThreads();
-  equal(stats().exports, before.exports);
+  ok(stats().exports <= before.exports, JSON.stringify(stats()));
   ok(await collectUntil(() => stats().storages <= before.storages), JSON.stringify(stats()));
 });
 

@@ -68,7 +68,7 @@ testWith(numpy.missing, 'NumPy memory in JavaScript outlives its array and is re
   equal(value(alive()), true);
   equal(x.toArray(), [0n, 1n, 2n, 3n, 4n, 5n]);
   x.dispose();
-  ok(await collectUntil(() => stats().imports === imports));
+  ok(await collectUntil(() => stats().imports <= imports));
   np.zeros(1); // the next use of Python runs delayed releases
   equal(value(alive()), false);
 });
@@ -185,7 +185,7 @@ testWith(numpy.missing, 'capsules that are never consumed are released, even whi
   equal(stats().exports, before);
   const failing = py.eval('lambda x: [x.__dlpack__(), 1 / 0]');
   raises('ZeroDivisionError', 'zero', () => failing(x));
-  ok(await collectUntil(() => stats().exports === before));
+  ok(await collectUntil(() => stats().exports <= before));
 });
 
 testWith(numpy.missing, 'a capsule is consumed once', () => {
