@@ -10,7 +10,7 @@ import { join } from 'node:path';
 import { bundleLibraries, libraries } from '../tests/browser/bundle.js';
 import { runPages, tools } from '../tests/browser/run.js';
 import { importMap, root } from '../tests/browser/server.js';
-import { stridedTable, formatTime as time } from './webgpu/strided-table.js';
+import { short, stridedTable, formatTime as time } from './webgpu/strided-table.js';
 import type { PageResult } from './webgpu/timing.js';
 
 const browser = tools.findBrowser();
@@ -26,7 +26,6 @@ const [exchange, strided] = reports.map(({ lines }) => {
 
 const versionOf = (name: string): string =>
   JSON.parse(readFileSync(join(libraries, name, 'package.json'), 'utf8')).version;
-const short = (value: number): string => String(Number(value.toPrecision(2)));
 const of = (page: PageResult, name: string): number => page.rows[name] as number;
 
 const pairs = [

@@ -2,7 +2,7 @@
 
 import type { PageResult } from './timing.js';
 
-const short = (value: number): string => String(Number(value.toPrecision(2)));
+export const short = (value: number): string => String(Number(value.toPrecision(2)));
 export const formatTime = (us: number): string => (us < 1000 ? `${short(us)} µs` : `${short(us / 1000)} ms`);
 
 export function stridedTable({ rows }: PageResult): string {

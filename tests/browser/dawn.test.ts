@@ -5,11 +5,11 @@ import { join } from 'node:path';
 import { equal } from '../assert.js';
 import { runChild } from '../child.js';
 import { testWith } from '../harness.js';
+import { libraries } from '../webgpu/vulkan.js';
 import { bundleLibraries } from './bundle.js';
 import { tools } from './run.js';
 import { root } from './server.js';
 
-const libraries = join(root, '.libraries/package.json');
 const folder = tools.softwareAdapter();
 const missing = !existsSync(join(root, '.libraries/node_modules/webgpu'))
   ? 'webgpu in .libraries'
