@@ -10,7 +10,7 @@ import { passesOf } from '../values/pass.js';
 import { type GpuBuffer, type GpuEncoder, Usage } from './api.js';
 import type { DeviceState } from './device-state.js';
 import { allocateBuffer, hasUsage, memoryOf } from './memory.js';
-import { inLargeUnits, isBlock, type Move, moveOf, partsOf, roundUp, unitsOf, windowOf } from './move.js';
+import { inLargeUnits, isOneRun, type Move, moveOf, partsOf, roundUp, unitsOf, windowOf } from './move.js';
 import { copyThroughTexture, makeTexture, type Recorder, rowPlanOf } from './rows.js';
 import { shaderOf } from './shader.js';
 
@@ -25,7 +25,7 @@ const byCommands = { hardware: { rows: 64, bytes: 4096 }, software: { rows: 1638
 /** Invocations of a workgroup. Each workgroup has costs, on a GPU, too, and 256 take less time than 64. */
 const GROUP = 256;
 /** Units that one invocation moves. A software adapter also has costs for each invocation. */
-const blocks = { hardware: 1, software: 16 };
+const tileSizes = { hardware: 1, software: 16 };
 
 const byte = dtypeFromName('uint8');
 
@@ -137,7 +137,7 @@ export class Commands implements Recorder {
   /** Copies with a command for each row. Returns false when the rows are too short, too many or not aligned. */
   private copyRows(move: Move, from: GpuBuffer, to: GpuBuffer, mayPad: boolean): boolean {
     const { unit, shape, fromSteps, toSteps } = move;
-    if (isBlock(move)) {
+    if (isOneRun(move)) {
       const nbytes = unitsOf(move) * unit;
       const size = mayPad ? roundUp(nbytes, 4) : nbytes;
       if (size % 4 !== 0 || move.from % 4 !== 0 || move.to % 4 !== 0 || move.from + size > from.size) return false;
@@ -193,7 +193,7 @@ export class Commands implements Recorder {
     const { limits } = gpuDevice;
     const shader = shaderOf(move, ...windows, mayPad, {
       group: Math.min(GROUP, limits.maxComputeInvocationsPerWorkgroup),
-      block: isSoftware ? blocks.software : blocks.hardware,
+      tileSize: isSoftware ? tileSizes.software : tileSizes.hardware,
     });
     const pipeline = this.state.pipeline(shader.code);
     const entries = [from, to].map((buffer, binding) => ({ binding, resource: { buffer, ...windows[binding] } }));

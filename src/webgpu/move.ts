@@ -92,7 +92,7 @@ function inUnits(move: Move, unit: number): Move {
 }
 
 /** True when the units are one contiguous run on both sides. */
-export const isBlock = ({ shape, fromSteps, toSteps }: Move): boolean =>
+export const isOneRun = ({ shape, fromSteps, toSteps }: Move): boolean =>
   shape.length === 1 && (shape[0] === 1 || (fromSteps[0] === 1 && toSteps[0] === 1));
 
 /** True when the target's units are row-major without gaps. */

@@ -19,7 +19,7 @@ export interface Division {
   /** Invocations of a workgroup. */
   readonly group: number;
   /** Units that one invocation moves, or words where units are larger. */
-  readonly block: number;
+  readonly tileSize: number;
 }
 
 /** `mayPad`: the bytes from the last element to the next multiple of four may be overwritten. */
@@ -44,43 +44,43 @@ interface Frame extends Division {
 }
 
 /**
- * How many units an invocation moves along each axis. A square where the source is contiguous along another axis than
+ * The units that an invocation moves along each axis. A square where the source is contiguous along another axis than
  * the target, as in a transposition, because both sides then use whole cache lines. Otherwise the last axis, and the
  * axis before it if the last is short. `whole` is divided by the words of a unit, or the units of a word.
  */
-function blocksOf({ shape, fromSteps }: Move, whole: number, perUnit = 1): number[] {
-  const block = Math.max(1, Math.floor(whole / perUnit));
-  const blocks = shape.map(() => 1);
+function tileOf({ shape, fromSteps }: Move, whole: number, perUnit = 1): number[] {
+  const tileSize = Math.max(1, Math.floor(whole / perUnit));
+  const tile = shape.map(() => 1);
   const last = shape.length - 1;
   const length = shape[last] as number;
   const rows = Math.floor(Math.sqrt(whole));
   const isOther = (step: number, axis: number) =>
     axis !== last && Math.abs(step) === 1 && (shape[axis] as number) >= rows;
   const other = fromSteps.findIndex(isOther);
-  const columns = Math.floor(block / rows);
+  const columns = Math.floor(tileSize / rows);
   if (other >= 0 && columns > 0 && length >= columns) {
-    blocks[last] = columns;
-    blocks[other] = rows;
-    return blocks;
+    tile[last] = columns;
+    tile[other] = rows;
+    return tile;
   }
-  blocks[last] = Math.min(length, block);
-  if (last > 0 && length * 2 <= block)
-    blocks[last - 1] = Math.min(shape[last - 1] as number, Math.floor(block / length));
-  return blocks;
+  tile[last] = Math.min(length, tileSize);
+  if (last > 0 && length * 2 <= tileSize)
+    tile[last - 1] = Math.min(shape[last - 1] as number, Math.floor(tileSize / length));
+  return tile;
 }
 
 const term = (index: string, step: number): string => (step === 0 ? '' : ` + ${index} * ${int(step)}`);
 const int = (value: number): string => (value < 0 ? `(${value})` : `${value}`);
 
 /** Statements that compute the indices `i0`, `i1`, ... of an invocation's first unit. */
-function indices(shape: readonly number[], blocks: readonly number[]): { text: string; threads: number } {
+function indices(shape: readonly number[], tile: readonly number[]): { text: string; threads: number } {
   const lines: string[] = [];
   let threads = 1;
   for (let axis = shape.length - 1; axis >= 0; axis--) {
-    const count = Math.ceil((shape[axis] as number) / (blocks[axis] as number));
+    const count = Math.ceil((shape[axis] as number) / (tile[axis] as number));
     threads *= count;
     const isFirst = axis === 0;
-    lines.push(`let i${axis} = ${isFirst ? 't' : `(t % ${count})`} * ${blocks[axis]};`);
+    lines.push(`let i${axis} = ${isFirst ? 't' : `(t % ${count})`} * ${tile[axis]};`);
     if (!isFirst) lines.push(`t = t / ${count};`);
   }
   return { text: lines.join('\n  '), threads };
@@ -90,14 +90,14 @@ const positions = ({ shape, fromSteps, toSteps }: Move, { starts: [from, to] }: 
   `let f = ${int(from)}${shape.map((_, axis) => term(`i${axis}`, fromSteps[axis] as number)).join('')};
   let o = ${int(to)}${shape.map((_, axis) => term(`i${axis}`, toSteps[axis] as number)).join('')};`;
 
-/** One statement for each unit of a block, guarded where a block can reach over the end of an axis. */
-function eachUnit(move: Move, blocks: readonly number[], statement: (from: string, to: string) => string): string {
+/** One statement for each unit of a tile, guarded where a tile can reach over the end of an axis. */
+function eachUnit(move: Move, tile: readonly number[], statement: (from: string, to: string) => string): string {
   const { shape, fromSteps, toSteps } = move;
   const visit = (axis: number, from: number, to: number): string[] => {
     if (axis === shape.length) return [statement(`f + ${int(from)}`, `o + ${int(to)}`)];
     const lines: string[] = [];
-    const isExact = (shape[axis] as number) % (blocks[axis] as number) === 0;
-    for (let k = 0; k < (blocks[axis] as number); k++) {
+    const isExact = (shape[axis] as number) % (tile[axis] as number) === 0;
+    for (let k = 0; k < (tile[axis] as number); k++) {
       const inner = visit(axis + 1, from + k * (fromSteps[axis] as number), to + k * (toSteps[axis] as number));
       if (k === 0 || isExact) lines.push(...inner);
       else lines.push(`if (i${axis} + ${k} < ${shape[axis]}) {`, ...inner, '}');
@@ -126,9 +126,9 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
 function wordShader(move: Move, frame: Frame): Shader {
   const type = types[move.unit];
   const words = move.unit / 4;
-  const blocks = blocksOf(move, frame.block, type === undefined ? words : 1);
-  const { text, threads } = indices(move.shape, blocks);
-  const copies = eachUnit(move, blocks, (from, to) => `result[${to}] = source[${from}];`);
+  const tile = tileOf(move, frame.tileSize, type === undefined ? words : 1);
+  const { text, threads } = indices(move.shape, tile);
+  const copies = eachUnit(move, tile, (from, to) => `result[${to}] = source[${from}];`);
   const element = type ?? `array<u32, ${words}>`;
   return program(element, element, frame, threads, [text, positions(move, frame), copies].join('\n  '));
 }
@@ -154,9 +154,9 @@ function packingShader(move: Move, frame: Frame): Shader {
     fromSteps: fromSteps.with(last, step * perWord),
     toSteps: move.toSteps.with(last, perWord),
   };
-  const blocks = blocksOf(words, frame.block, perWord);
-  const { text, threads } = indices(words.shape, blocks);
-  const copies = eachUnit(words, blocks, (from, to) => {
+  const tile = tileOf(words, frame.tileSize, perWord);
+  const { text, threads } = indices(words.shape, tile);
+  const copies = eachUnit(words, tile, (from, to) => {
     const parts = Array.from(
       { length: perWord },
       (_, i) => `(${readUnit(unit, `${from} + ${int(i * step)}`)} << ${i * unit * 8}u)`,
@@ -171,7 +171,7 @@ function flatShader({ unit, shape, fromSteps }: Move, frame: Frame, total: numbe
   const [from, to] = frame.starts;
   const perWord = 4 / unit;
   const words = Math.ceil(total / perWord);
-  const wordsEach = Math.max(1, frame.block / perWord);
+  const wordsEach = Math.max(1, frame.tileSize / perWord);
   const steps = shape.map((length, axis) =>
     axis === 0
       ? `f += rest * ${int(fromSteps[0] as number)};`
@@ -196,13 +196,13 @@ function flatShader({ unit, shape, fromSteps }: Move, frame: Frame, total: numbe
 /** Units of 1 or 2 bytes anywhere: other invocations write the other bytes of a word, so each clears and sets bits. */
 function atomicShader(move: Move, frame: Frame): Shader {
   const { unit } = move;
-  const blocks = blocksOf(move, frame.block);
-  const { text, threads } = indices(move.shape, blocks);
+  const tile = tileOf(move, frame.tileSize);
+  const { text, threads } = indices(move.shape, tile);
   const [shift, mask] = unit === 1 ? [2, 3] : [1, 1];
   const full = unit === 1 ? '0xffu' : '0xffffu';
   const copies = eachUnit(
     move,
-    blocks,
+    tile,
     (from, to) => `{
     let at = (${to}) >> ${shift};
     let bit = u32((${to}) & ${mask}) * ${unit * 8}u;
