@@ -32,6 +32,13 @@ for (const how of ['exit', 'shutdown']) {
   });
 }
 
+for (const what of ['workers', 'exit', 'inside']) {
+  testWith(pythonMissing, `arguments that JavaScript has no room for are released once: ${what}`, () => {
+    const { code, signal, output } = runChild(import.meta.url, './children/refused-arguments.js', { args: [what] });
+    equal([code, signal, output.trim()], [0, null, 'released once'], output);
+  });
+}
+
 for (const library of ['numpy', 'torch']) {
   testWith(missing[library] ?? pythonMissing, `a million exchanges with ${library} leave both sides flat`, () => {
     const { code, output } = runChild(import.meta.url, './children/round-trips.js', { args: [library] });
