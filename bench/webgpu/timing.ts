@@ -16,18 +16,17 @@ export async function leastOf<T = undefined>(
   return Math.min(...times);
 }
 
-/** The least time of each action in microseconds, after a run to warm up. The actions take turns. */
-export async function leastInTurns(samples: number, actions: readonly (() => Promise<void>)[]): Promise<number[]> {
-  const least = actions.map(() => Number.POSITIVE_INFINITY);
+/** The median time of each action in microseconds, after a run to warm up. The actions take turns. */
+export async function mediansInTurns(samples: number, actions: readonly (() => Promise<void>)[]): Promise<number[]> {
+  const times = actions.map((): number[] => []);
   for (let i = 0; i <= samples; i++) {
     for (const [which, action] of actions.entries()) {
       const start = performance.now();
       await action();
-      const time = (performance.now() - start) * 1000;
-      if (i > 0) least[which] = Math.min(least[which] as number, time);
+      if (i > 0) times[which]?.push((performance.now() - start) * 1000);
     }
   }
-  return least;
+  return times.map((all) => all.sort((a, b) => a - b)[all.length >> 1] as number);
 }
 
 export interface PageResult {

@@ -11,7 +11,7 @@ import { type GpuBuffer, type GpuEncoder, Usage } from './api.js';
 import type { DeviceState } from './device-state.js';
 import { allocateBuffer, hasUsage, memoryOf } from './memory.js';
 import { inLargeUnits, isOneRun, type Move, moveOf, partsOf, roundUp, unitsOf, windowOf } from './move.js';
-import { copyThroughTexture, makeTexture, type Recorder, rowPlanOf } from './rows.js';
+import { copyThroughTexture, type Recorder, rowPlanOf, textureOf } from './rows.js';
 import { shaderOf } from './shader.js';
 
 /** The largest window of a shader: positions are 32-bit integers, in units of at least one byte. */
@@ -125,12 +125,12 @@ export class Commands implements Recorder {
 
   /** On a software adapter, copies many rows through a texture. Returns false for other moves. */
   private copyInTexture(move: Move, from: GpuBuffer, to: GpuBuffer): boolean {
-    const { isSoftware, gpuDevice } = this.state;
+    const { isSoftware, gpuDevice, spares } = this.state;
     const plan = isSoftware ? rowPlanOf(move, gpuDevice) : null;
     if (plan === null) return false;
-    const texture = makeTexture(plan, gpuDevice);
-    this.temporaries.push({ release: () => texture.destroy() });
-    copyThroughTexture(plan, texture, this, from, to);
+    const temporary = textureOf(plan, gpuDevice, spares);
+    this.temporaries.push(temporary);
+    copyThroughTexture(plan, temporary.texture, this, from, to);
     return true;
   }
 

@@ -39,12 +39,12 @@ export function gpuStorage(buffer: GPUBufferLike, gpuDevice: object, nbytes: num
 export function allocateBuffer(state: DeviceState, nbytes: number): GpuStorage {
   state.checkAlive();
   const buffer =
-    state.spares.take(sizeFor(nbytes)) ??
+    state.spares.take<GpuBuffer>('buffer', sizeFor(nbytes)) ??
     createBuffer(state, nbytes, Usage.storage | Usage.copySource | Usage.copyTarget);
-  return gpuStorage(buffer, state.gpuDevice, nbytes, () => state.spares.add(buffer));
+  return gpuStorage(buffer, state.gpuDevice, nbytes, () => state.spares.add('buffer', buffer.size, buffer));
 }
 
-/** Destroys the buffers of a GPUDevice that are kept for new tensors. */
+/** Destroys the buffers and textures of a GPUDevice that are kept for new tensors and copies. */
 export function emptyCache(gpuDevice: GPUDeviceLike): void {
   if (typeof gpuDevice !== 'object' || parseDevice(gpuDevice).kind !== 'webgpu') {
     throw new ArgumentTypeError('gpuDevice', 'a GPUDevice', gpuDevice);

@@ -6,9 +6,10 @@
 
 import { type GpuBuffer, type GpuDevice, type GpuEncoder, type GpuTexture, Usage } from './api.js';
 import type { Move } from './move.js';
+import type { Spares } from './spares.js';
 
 /** Bytes of the texture, which then stays in the caches of the processor. */
-const TEXTURE_BYTES = 2 ** 21;
+const TEXTURE_BYTES = 2 ** 22;
 /** Shorter rows are copied by a shader. */
 const SHORTEST = 16;
 /** A command for fewer rows costs more than they do. */
@@ -62,13 +63,16 @@ function groupsOf(pitch: number): number {
   return groups;
 }
 
-/** The texture of a plan. The caller destroys it after the commands were submitted. */
-export const makeTexture = ({ nbytes, columns, height }: RowPlan, gpuDevice: GpuDevice): GpuTexture =>
-  gpuDevice.createTexture({
-    size: [(nbytes / 4) * columns, height],
-    format: 'r32uint',
-    usage: Usage.textureCopySource | Usage.textureCopyTarget,
-  });
+/** The texture of a plan. The caller calls `release` after the commands were submitted. */
+export function textureOf({ nbytes, columns, height }: RowPlan, gpuDevice: GpuDevice, spares: Spares) {
+  const size = [(nbytes / 4) * columns, height] as const;
+  const kind = `texture of ${height} rows`;
+  const total = nbytes * columns * height;
+  const texture =
+    spares.take<GpuTexture>(kind, total) ??
+    gpuDevice.createTexture({ size, format: 'r32uint', usage: Usage.textureCopySource | Usage.textureCopyTarget });
+  return { texture, release: () => spares.add(kind, total, texture) };
+}
 
 /** Where commands are recorded. `submitRecorded` runs the commands recorded so far and makes a new encoder. */
 export interface Recorder {

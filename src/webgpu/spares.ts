@@ -1,49 +1,62 @@
 /**
- * Buffers that tensors have released, kept for the next tensor of the same size. On a software adapter, making a buffer
- * of 16 MiB takes ten times as long as a copy into it.
+ * Buffers that tensors have released and textures that copies have used, kept for the next use with the same size. On a
+ * software adapter, making a buffer of 16 MiB takes ten times as long as a copy into it.
  */
 
-import type { GpuBuffer } from './api.js';
+/** A GPUBuffer or a GPUTexture. */
+interface Resource {
+  destroy(): void;
+}
 
-/** Smaller buffers are cheap to make. */
+interface Spare {
+  readonly kind: string;
+  readonly nbytes: number;
+  readonly resource: Resource;
+}
+
+/** Smaller resources are cheap to make. */
 const SMALLEST = 2 ** 16;
 /** Bytes that are kept for a device. */
 const MOST = 2 ** 26;
 
 export class Spares {
-  private readonly buffers = new Map<number, GpuBuffer[]>();
+  /** The oldest first. */
+  private spares: Spare[] = [];
   private nbytes = 0;
   private isClosed = false;
 
-  /** A spare buffer of exactly this size, with arbitrary contents, or null. */
-  take(size: number): GpuBuffer | null {
-    const buffer = this.buffers.get(size)?.pop() ?? null;
-    if (buffer !== null) this.nbytes -= size;
-    return buffer;
+  /** A spare resource of this kind and exactly this size, with arbitrary contents, or null. */
+  take<R extends Resource>(kind: string, nbytes: number): R | null {
+    const index = this.spares.findIndex((spare) => spare.kind === kind && spare.nbytes === nbytes);
+    if (index < 0) return null;
+    this.nbytes -= nbytes;
+    return this.spares.splice(index, 1)[0]?.resource as R;
   }
 
-  /** Keeps a buffer, or destroys it. */
-  add(buffer: GpuBuffer): void {
-    const { size } = buffer;
-    if (this.isClosed || size < SMALLEST || this.nbytes + size > MOST) {
-      buffer.destroy();
+  /** Keeps a resource, or destroys it. The oldest ones make room for it. */
+  add(kind: string, nbytes: number, resource: Resource): void {
+    if (this.isClosed || nbytes < SMALLEST || nbytes > MOST) {
+      resource.destroy();
       return;
     }
-    this.nbytes += size;
-    const same = this.buffers.get(size);
-    if (same === undefined) this.buffers.set(size, [buffer]);
-    else same.push(buffer);
+    this.spares.push({ kind, nbytes, resource });
+    this.nbytes += nbytes;
+    while (this.nbytes > MOST) {
+      const oldest = this.spares.shift() as Spare;
+      this.nbytes -= oldest.nbytes;
+      oldest.resource.destroy();
+    }
   }
 
-  /** Keeps no more buffers, because the device was lost. */
+  /** Keeps no more resources, because the device was lost. */
   close(): void {
     this.isClosed = true;
     this.clear();
   }
 
   clear(): void {
-    for (const same of this.buffers.values()) for (const buffer of same) buffer.destroy();
-    this.buffers.clear();
+    for (const { resource } of this.spares) resource.destroy();
+    this.spares = [];
     this.nbytes = 0;
   }
 }

@@ -1,7 +1,7 @@
 /** Copies through a texture, with a software adapter that counts its commands. */
 
 import { Tensor } from 'dlpack';
-import { fromGPUBuffer } from 'dlpack/webgpu';
+import { emptyCache, fromGPUBuffer } from 'dlpack/webgpu';
 import { equal, ok } from '../assert.js';
 import { test } from '../harness.js';
 
@@ -10,6 +10,14 @@ function recorder() {
   const counts = { toTexture: 0, fromTexture: 0, shaders: 0, submits: 0 };
   const programs: string[] = [];
   const dispatches: (readonly number[])[] = [];
+  const destroyed: number[] = []; // for each buffer or texture, in the order of their creation
+  const resource = () => {
+    const index = destroyed.push(0) - 1;
+    const destroy = () => {
+      destroyed[index] = (destroyed[index] as number) + 1;
+    };
+    return { destroy };
+  };
   const dispatchWorkgroups = (...groups: number[]) => {
     counts.shaders++;
     dispatches.push(groups);
@@ -32,14 +40,14 @@ function recorder() {
       maxComputeInvocationsPerWorkgroup: 256,
       maxTextureDimension2D: 8192,
     },
-    createBuffer: ({ size, usage }: { size: number; usage: number }) => ({ size, usage, destroy() {} }),
-    createTexture: () => ({ destroy() {} }),
+    createBuffer: ({ size, usage }: { size: number; usage: number }) => ({ size, usage, ...resource() }),
+    createTexture: resource,
     createCommandEncoder: () => encoder,
     createShaderModule: ({ code }: { code: string }) => void programs.push(code),
     createComputePipeline: () => ({ getBindGroupLayout: () => ({}) }),
     createBindGroup: () => ({}),
   };
-  return { gpuDevice, counts, programs, dispatches };
+  return { gpuDevice, counts, programs, dispatches, destroyed };
 }
 
 /** The commands that pack a part of planes of 64 by 64 elements. */
@@ -135,4 +143,28 @@ test('workgroups are as large as the device allows, and their grid has few that 
     .contiguous();
   ok(programs[0]?.includes('@workgroup_size(128)'), programs[0]);
   equal(dispatches, [[51, 2]]);
+});
+
+test('the texture of a copy serves the next copy of the same layout', () => {
+  const { gpuDevice, destroyed } = recorder();
+  const make = (...shape: number[]) => Tensor.empty(shape, 'float32', { device: gpuDevice });
+  const [whole, target, half] = [make(1024, 256), make(1024, 128), make(512, 128)];
+  equal(destroyed.length, 3);
+  for (let i = 0; i < 3; i++) target.copyFrom(whole.slice(null, [128]));
+  equal(destroyed, [0, 0, 0, 0]);
+  half.copyFrom(whole.slice([0, 512], [128])); // needs a smaller texture
+  target.copyFrom(whole.slice(null, [0, 128]));
+  equal(destroyed, [0, 0, 0, 0, 0]);
+  emptyCache(gpuDevice);
+  equal(destroyed, [0, 0, 0, 1, 1]);
+});
+
+test('new buffers are kept in place of old ones, and a buffer that is larger than all that may be kept is destroyed', () => {
+  const { gpuDevice, destroyed } = recorder();
+  const make = (mebibytes: number) => Tensor.empty([mebibytes, 2 ** 20], 'uint8', { device: gpuDevice });
+  for (const mebibytes of [40, 20, 24, 65]) make(mebibytes).dispose();
+  equal(destroyed, [1, 0, 0, 1]);
+  make(24).dispose();
+  make(40).dispose();
+  equal(destroyed, [1, 1, 0, 1, 0]);
 });
