@@ -326,7 +326,7 @@ async function convertedAsync(source: Descriptor, dtype = source.dtype, device =
   try {
     const copy = allocateLike(source.shape, dtype, source.flags & Flag.subBytePadded, device);
     try {
-      await convertElementsAsync(source, copy);
+      await convertElementsAsync(source, copy, true);
       return new Tensor(copy);
     } catch (error) {
       copy.storage.release();

@@ -26,11 +26,12 @@ import { CopyStep } from './wire-layout.js';
 const { f64, i32, u32, u64 } = wire;
 
 /** Copies every element on the current stream. Host memory has been read or written when this returns. */
-export function copyElements(source: Descriptor, target: Descriptor): void {
+export function copyElements(source: Descriptor, target: Descriptor, isNew: boolean): void {
   if (target.size === 0) return;
-  const plan = planCopy(source, target, false);
+  const plan = planCopy(source, target, isNew, false);
   releaseAfter(plan, () => {
-    if (!isOnDevice(source) || !isOnDevice(target)) refuseCapture(plan, source, target);
+    const usesHost = !isOnDevice(source) || !isOnDevice(target) || plan.steps.some(({ by }) => by === 'bus');
+    if (usesHost) refuseCapture(plan, source, target);
     for (const step of plan.steps) runStep(step);
   });
 }
@@ -46,9 +47,9 @@ function runStep(step: Step): void {
 }
 
 /** As `copyElements`, without blocking. Host memory has been read or written when the promise resolves. */
-export async function copyElementsAsync(source: Descriptor, target: Descriptor): Promise<void> {
+export async function copyElementsAsync(source: Descriptor, target: Descriptor, isNew: boolean): Promise<void> {
   if (target.size === 0) return;
-  const plan = planCopy(source, target, true);
+  const plan = planCopy(source, target, isNew, true);
   try {
     refuseCapture(plan, source, target);
     let queued: Run | null = null;

@@ -3,7 +3,7 @@
  */
 
 import { cpu, type DeviceInfo } from '../device.js';
-import { dtypeFromName } from '../dtype.js';
+import { type DTypeInfo, dtypeFromName } from '../dtype.js';
 import { UnsupportedDTypeError } from '../errors.js';
 import { sizeOf, spanOf } from '../layout.js';
 import { NativeStorage } from '../native/native-storage.js';
@@ -65,13 +65,14 @@ function runOf(from: Descriptor, to: Descriptor): Run {
 }
 
 const byte = dtypeFromName('uint8');
+const bit = dtypeFromName('uint1');
 
 /**
- * The steps of a copy where at least one side is on a device. `isAsync`: other threads do the slow work, and they cannot
- * access JavaScript memory.
+ * The steps of a copy where at least one side is on a device. `isNew`: no other element uses the target's bytes.
+ * `isAsync`: other threads do the slow work, and they cannot access JavaScript memory.
  */
-export function planCopy(source: Descriptor, target: Descriptor, isAsync: boolean): CopyPlan {
-  const planner = new Planner(isAsync);
+export function planCopy(source: Descriptor, target: Descriptor, isNew: boolean, isAsync: boolean): CopyPlan {
+  const planner = new Planner(isNew ? target : null, isAsync);
   return releaseOnError(planner, () => {
     if (source.dtype === target.dtype) planner.add(source, target);
     else planner.addCast(source, target);
@@ -83,7 +84,10 @@ class Planner implements CopyPlan {
   readonly steps: Step[] = [];
   private readonly temporaries: Descriptor[] = [];
 
-  constructor(private readonly isAsync: boolean) {}
+  constructor(
+    private readonly newTarget: Descriptor | null,
+    private readonly isAsync: boolean,
+  ) {}
 
   release(): void {
     for (const { storage } of this.temporaries.splice(0)) storage.release();
@@ -94,7 +98,7 @@ class Planner implements CopyPlan {
     if (from.device.isHostAccessible && to.device.isHostAccessible) this.steps.push({ by: 'host', from, to });
     else if (isRepeated(from)) this.addRepeated(from, to);
     else {
-      const pass = this.isOutOfReach(from) || this.isOutOfReach(to) ? null : directPass(from, to);
+      const pass = this.isOutOfReach(from) || this.isOutOfReach(to) ? null : directPass(from, to, this.isNew(to));
       const by = from.device.kind === 'cpu' || to.device.kind === 'cpu' ? 'bus' : 'device';
       if (pass === null) this.addDetour(from, to);
       else this.steps.push({ by, from, to, pass, run: runOf(from, to) });
@@ -115,7 +119,7 @@ class Planner implements CopyPlan {
     const one = this.allocate([], from, cpu);
     const there = this.allocate([], from, to.device);
     this.steps.push({ by: 'host', from: from.derive({ shape: [], strides: [], offset: 0 }), to: one });
-    const pass = directPass(one, there) as Pass;
+    const pass = directPass(one, there, true) as Pass;
     this.steps.push({ by: 'upload', from: one, to: there, pass, run: runOf(one, there) });
     this.add(there.derive({ shape: from.shape, strides: from.shape.map(() => 0), offset: 0 }), to);
   }
@@ -124,7 +128,29 @@ class Planner implements CopyPlan {
     if (isOnDevice(from) && isBitwise(from)) this.addSpan(from, to);
     else if (!from.isContiguous || isBitwise(from) || this.isOutOfReach(from)) this.addPacked(from, to, from);
     else if (to.device.isHostAccessible || (!to.isContiguous && !isBitwise(to))) this.addPacked(from, to, to);
+    else if (!isBitwise(to)) this.addInPlace(from, to);
     else throw bitwiseError(to);
+  }
+
+  /**
+   * Copies packed elements in order whose last byte they do not fill. Its other bits may belong to other elements, so
+   * the host inserts the last elements into that byte.
+   */
+  private addInPlace(from: Descriptor, to: Descriptor): void {
+    const bits = to.size * to.dtype.itemBits;
+    const whole = Math.floor(bits / 8);
+    const part = ({ storage, device, bitOffset }: Descriptor, dtype: DTypeInfo, start: number, length: number) =>
+      new Descriptor(storage, dtype, device, [length], [1], bitOffset + start * 8, 0);
+    if (whole > 0) this.add(part(from, byte, 0, whole), part(to, byte, 0, whole));
+    const last = part(to, byte, whole, 1);
+    const here = this.allocate([1], last, cpu);
+    this.add(last, here);
+    this.add(part(from, bit, whole, bits % 8), part(here, bit, 0, bits % 8));
+    this.add(here, last);
+  }
+
+  private isNew(to: Descriptor): boolean {
+    return to === this.newTarget || this.temporaries.includes(to);
   }
 
   /** Copies through packed memory near one side. */
@@ -183,8 +209,8 @@ function bitwiseError({ dtype, device }: Descriptor): UnsupportedDTypeError {
 }
 
 /** The single pass with which the driver can do a copy; null when it cannot. */
-function directPass(from: Descriptor, to: Descriptor): Pass | null {
-  const pass = bytePass(from, to);
+function directPass(from: Descriptor, to: Descriptor, isNew: boolean): Pass | null {
+  const pass = bytePass(from, to, isNew);
   if (pass === null || isBlock(pass)) return pass;
   if (from.device.kind === 'cpu' || to.device.kind === 'cpu') return isPitched(pass) ? pass : null;
   // Two devices can exchange only contiguous blocks. On one device kernels follow any strides.
@@ -192,15 +218,14 @@ function directPass(from: Descriptor, to: Descriptor): Pass | null {
 }
 
 /** The single pass of a copy in whole bytes; null when the copy needs more passes or moves bits. */
-function bytePass(from: Descriptor, to: Descriptor): Pass | null {
+function bytePass(from: Descriptor, to: Descriptor, isNew: boolean): Pass | null {
   const passes = passesOf(from, to);
   const pass = passes[0] as Pass;
   if (passes.length === 1 && pass.from.bits >= 8 && pass.fromBit % 8 === 0 && pass.toBit % 8 === 0) return pass;
-  // Packed elements in order are copied as whole bytes if the target's memory ends with them, because no element uses
-  // the bits after the last.
+  // Packed elements in order are copied as whole bytes into new memory, where no element uses the bits after the last.
   const { nbytes } = to;
   const isOrdered = [from, to].every((side) => side.isContiguous && side.bitOffset % 8 === 0);
-  if (!isOrdered || to.bitOffset / 8 + nbytes !== to.storage.nbytes) return null;
+  if (!isNew || !isOrdered) return null;
   const axes = [{ length: nbytes, from: 8, to: 8 }];
   return { from: byte, to: byte, fromBit: from.bitOffset, toBit: to.bitOffset, axes };
 }

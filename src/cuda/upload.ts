@@ -41,7 +41,7 @@ export function upload(source: Descriptor, parts: readonly UploadPart[]): Upload
 async function copyParts(source: Descriptor, parts: readonly UploadPart[]): Promise<void> {
   const first = source.bitOffset / 8;
   for (const { offset, nbytes, target, targetOffset } of parts) {
-    await copyElementsAsync(bytesOf(source, first + offset, nbytes), bytesOf(target, targetOffset, nbytes));
+    await copyElementsAsync(bytesOf(source, first + offset, nbytes), bytesOf(target, targetOffset, nbytes), true);
   }
 }
 

@@ -49,7 +49,7 @@ async function packInHost(source: Descriptor, padded: boolean): Promise<Descript
   const flags = device.isHostAccessible ? (padded ? Flag.subBytePadded : 0) : source.flags & Flag.subBytePadded;
   const copy = allocateLike(shape, dtype, flags, cpu);
   try {
-    await convertElementsAsync(source, copy);
+    await convertElementsAsync(source, copy, true);
     if (dtype.isSubByte && copy.isPadded !== padded) return await packInHost(copy, padded);
     copy.storage.refs++;
     return copy;

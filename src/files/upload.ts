@@ -181,7 +181,7 @@ export class Uploader {
     const copyAll = async () => {
       for (const { offset, nbytes, target, targetOffset } of parts) {
         const from = bytesOf(source, start + offset, nbytes);
-        await this.backend.copyAsync(from, bytesOf(target, targetOffset, nbytes));
+        await this.backend.copyAsync(from, bytesOf(target, targetOffset, nbytes), true);
       }
     };
     const arrived = copyAll();

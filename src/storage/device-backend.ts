@@ -90,11 +90,12 @@ export interface DeviceBackend {
   casts?(source: Descriptor, target: Descriptor): boolean;
   /**
    * Copies every element into the target. At least one is on this backend's device. Both have the same dtype, unless
-   * {@link casts} allows another.
+   * {@link casts} allows another. `isNew`: no other element uses the target's bytes, so that bits after the last packed
+   * element may be overwritten.
    */
-  copy(source: Descriptor, target: Descriptor): void;
+  copy(source: Descriptor, target: Descriptor, isNew: boolean): void;
   /** As `copy`, without blocking. The caller keeps both storages alive. */
-  copyAsync(source: Descriptor, target: Descriptor): Promise<void>;
+  copyAsync(source: Descriptor, target: Descriptor, isNew: boolean): Promise<void>;
   /**
    * Copies parts of a contiguous host tensor, in order of their offsets, to contiguous tensors on one device, without
    * blocking. The caller keeps the host memory until it has been read. For devices that have a faster way than

@@ -17,11 +17,14 @@ import { checkConvertible, isComplex, passesOf, piecesOf } from './pass.js';
 /** Elements that TypeScript converts, in about ten milliseconds, before it lets the event loop run. */
 const PIECE = 2 ** 18;
 
-/** Writes every element of `source` into `target`, converting the dtype where they differ. */
-export function convertElements(source: Descriptor, target: Descriptor): void {
+/**
+ * Writes every element of `source` into `target`, converting the dtype where they differ. `isNew`: no other element uses
+ * the target's bytes.
+ */
+export function convertElements(source: Descriptor, target: Descriptor, isNew = false): void {
   const device = deviceOf(source, target);
   if (device !== null) {
-    device.copy(source, target);
+    device.copy(source, target, isNew);
     return;
   }
   const zero = prepare(source, target);
@@ -45,9 +48,9 @@ function runHere(pass: Pass, source: Descriptor, target: Descriptor): void {
 }
 
 /** As `convertElements`, without blocking. The caller keeps both storages alive. */
-export async function convertElementsAsync(source: Descriptor, target: Descriptor): Promise<void> {
+export async function convertElementsAsync(source: Descriptor, target: Descriptor, isNew = false): Promise<void> {
   const device = deviceOf(source, target);
-  if (device !== null) return device.copyAsync(source, target);
+  if (device !== null) return device.copyAsync(source, target, isNew);
   const zero = prepare(source, target);
   if (zero !== null) await runPassesAsync(zero, target);
   await runPassesAsync(source, target);

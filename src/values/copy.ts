@@ -34,7 +34,7 @@ function isPlain({ lanes, isSubByte, code }: DTypeInfo): boolean {
 /** The elements converted to a dtype, row-major in new memory on a device. */
 export function copyTo(source: Descriptor, dtype: DTypeInfo, device: DeviceInfo, flags = 0): Descriptor {
   const copy = allocateLike(source.shape, dtype, (source.flags & Flag.subBytePadded) | flags, device);
-  return filled(copy, () => convertElements(source, copy));
+  return filled(copy, () => convertElements(source, copy, true));
 }
 
 /** The elements as vectors of bytes, which need no alignment. Types with an alignment above one have whole bytes. */

@@ -3,7 +3,6 @@
 import { dtypeFromName } from '../dtype.js';
 import { BufferError, UnsupportedDTypeError } from '../errors.js';
 import { rowMajorStrides } from '../layout.js';
-import type { Pass } from '../storage/backend.js';
 import { Descriptor, Flag } from '../storage/descriptor.js';
 import type { GpuStorage } from '../storage/storage.js';
 import { passesOf } from '../values/pass.js';
@@ -44,6 +43,11 @@ export function asBytes(descriptor: Descriptor): Descriptor {
     dtype.name,
     `Expected whole bytes, or packed elements in row-major order, on '${device.name}' but these '${dtype.name}' elements have gaps or start inside a byte; copy them on the host: await x.toAsync('cpu')`,
   );
+}
+
+/** The bits of packed elements in order in a last byte that they do not fill; 0 if they fill it. */
+export function restOf({ dtype, isPadded, size }: Descriptor): number {
+  return dtype.isSubByte && !isPadded ? (size * dtype.itemBits) % 8 : 0;
 }
 
 /** True when the bytes behind the last element, up to a multiple of four, are padding that this module added. */
@@ -91,24 +95,47 @@ export class Commands implements Recorder {
     return new Descriptor(storage, dtype, device, shape, rowMajorStrides(shape), 0, flags & Flag.subBytePadded);
   }
 
-  /** Copies every element. Both tensors are on this device. */
-  copy(source: Descriptor, target: Descriptor): void {
+  /** Copies every element. Both tensors are on this device. `isNew`: no other element uses the target's bytes. */
+  copy(source: Descriptor, target: Descriptor, isNew: boolean): void {
     const { buffer: fromBuffer } = memoryOf(source);
     const { buffer: toBuffer } = memoryOf(target);
     if (fromBuffer === toBuffer) {
       // One buffer cannot be both the source and the target of a command.
       const packed = this.temporary(target);
-      this.copy(source, packed);
-      this.copy(packed, target);
+      this.copy(source, packed, true);
+      this.copy(packed, target, isNew);
       return;
     }
     const [from, to] = [asBytes(source), asBytes(target)];
+    const rest = isNew ? 0 : restOf(target);
+    if (rest > 0) {
+      this.copyRest(from, to, rest);
+      return;
+    }
     const mayPad = isPaddedAfter(to);
-    for (const pass of passesOf(from, to)) this.run(pass, fromBuffer, toBuffer, mayPad);
+    for (const pass of passesOf(from, to)) this.run(moveOf(pass), fromBuffer, toBuffer, mayPad);
   }
 
-  private run(pass: Pass, from: GpuBuffer, to: GpuBuffer, mayPad: boolean): void {
-    const move = moveOf(pass);
+  /** Copies bytes in order. Of the last byte only the first `rest` bits, because others may belong to other elements. */
+  private copyRest(from: Descriptor, to: Descriptor, rest: number): void {
+    const { buffer: fromBuffer } = memoryOf(from);
+    const { buffer: toBuffer } = memoryOf(to);
+    const [start, into] = [from.bitOffset / 8, to.bitOffset / 8];
+    const whole = to.size - 1;
+    const bytes = (at: number, length: number): Move =>
+      moveOf({
+        from: byte,
+        to: byte,
+        fromBit: (start + at) * 8,
+        toBit: (into + at) * 8,
+        axes: [{ length, from: 8, to: 8 }],
+      });
+    if (whole > 0) this.run(bytes(0, whole), fromBuffer, toBuffer, false);
+    const last = this.readable(bytes(whole, 1), fromBuffer);
+    this.dispatch(last.move, last.buffer, this.writable(toBuffer), false, rest);
+  }
+
+  private run(move: Move, from: GpuBuffer, to: GpuBuffer, mayPad: boolean): void {
     const canCopy = hasUsage(from, Usage.copySource) && hasUsage(to, Usage.copyTarget);
     const canBind = hasUsage(from, Usage.storage) && hasUsage(to, Usage.storage);
     const large = this.state.isSoftware && canBind ? inLargeUnits(move) : null;
@@ -179,7 +206,8 @@ export class Commands implements Recorder {
     throw usageError(this.state, 'STORAGE to be written by a strided copy');
   }
 
-  private dispatch(move: Move, from: GpuBuffer, to: GpuBuffer, mayPad: boolean): void {
+  /** `bits`: only so many bits of each unit are written, which is one byte. */
+  private dispatch(move: Move, from: GpuBuffer, to: GpuBuffer, mayPad: boolean, bits = 8): void {
     const { gpuDevice, isSoftware } = this.state;
     const windows = [windowOf(move.from, move.fromSteps, move), windowOf(move.to, move.toSteps, move)] as const;
     [from, to].forEach((buffer, i) => {
@@ -191,10 +219,11 @@ export class Commands implements Recorder {
       }
     });
     const { limits } = gpuDevice;
-    const shader = shaderOf(move, ...windows, mayPad, {
+    const division = {
       group: Math.min(GROUP, limits.maxComputeInvocationsPerWorkgroup),
       tileSize: isSoftware ? tileSizes.software : tileSizes.hardware,
-    });
+    };
+    const shader = shaderOf(move, ...windows, mayPad, division, bits);
     const pipeline = this.state.pipeline(shader.code);
     const entries = [from, to].map((buffer, binding) => ({ binding, resource: { buffer, ...windows[binding] } }));
     const pass = this.encoder.beginComputePass();

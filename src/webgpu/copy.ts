@@ -8,7 +8,7 @@ import { Descriptor, Flag } from '../storage/descriptor.js';
 import { BufferStorage, type GpuStorage, isShared } from '../storage/storage.js';
 import { convertElements } from '../values/convert.js';
 import { type GpuBuffer, type GpuDevice, Usage } from './api.js';
-import { asBytes, Commands, isBitwise, isPaddedAfter } from './commands.js';
+import { asBytes, Commands, isBitwise, isPaddedAfter, restOf } from './commands.js';
 import { type DeviceState, stateOf } from './device-state.js';
 import { createBuffer, hasUsage, memoryOf } from './memory.js';
 import { roundUp } from './move.js';
@@ -18,7 +18,7 @@ const MAP_READ = 1;
 const isOnGPU = ({ device }: Descriptor): boolean => device.kind === 'webgpu';
 
 /** The copy of every element, queued on the device. Throws for a copy to the host, which has to wait. */
-export function copyElements(source: Descriptor, target: Descriptor): void {
+export function copyElements(source: Descriptor, target: Descriptor, isNew: boolean): void {
   if (target.size === 0) return;
   if (!isOnGPU(target)) {
     throw new UnsupportedDeviceError(
@@ -27,17 +27,17 @@ export function copyElements(source: Descriptor, target: Descriptor): void {
     );
   }
   checkSameDevice(source, target);
-  if (isOnGPU(source)) copyOnDevice(source, target);
-  else upload(source, target);
+  if (isOnGPU(source)) run(memoryOf(target).state, (commands) => commands.copy(source, target, isNew));
+  else upload(source, target, isNew);
 }
 
 /** As {@link copyElements}, complete when the promise resolves. The commands are queued before it returns. */
-export async function copyElementsAsync(source: Descriptor, target: Descriptor): Promise<void> {
+export async function copyElementsAsync(source: Descriptor, target: Descriptor, isNew: boolean): Promise<void> {
   if (target.size === 0) return;
   if (!isOnGPU(target)) return download(source, target);
   const { state } = memoryOf(target);
   await state.checked(
-    () => copyElements(source, target),
+    () => copyElements(source, target, isNew),
     () => state.gpuDevice.queue.onSubmittedWorkDone(),
   );
 }
@@ -69,31 +69,29 @@ function run(state: DeviceState, record: (commands: Commands) => void): void {
   commands.submit();
 }
 
-function copyOnDevice(source: Descriptor, target: Descriptor): void {
-  run(memoryOf(target).state, (commands) => commands.copy(source, target));
-}
-
 /** Writes host elements. WebGPU has read them when this returns. */
-function upload(source: Descriptor, target: Descriptor): void {
+function upload(source: Descriptor, target: Descriptor, isNew: boolean): void {
   const { buffer, state } = memoryOf(target);
   if (isRepeated(source)) {
     run(state, (commands) => {
       const there = commands.temporary(target.derive({ shape: [], strides: [], offset: 0 }));
-      upload(source.derive({ shape: [], strides: [], offset: 0 }), there);
-      commands.copy(there.derive({ shape: source.shape, strides: source.shape.map(() => 0), offset: 0 }), target);
+      upload(source.derive({ shape: [], strides: [], offset: 0 }), there, true);
+      const repeated = there.derive({ shape: source.shape, strides: source.shape.map(() => 0), offset: 0 });
+      commands.copy(repeated, target, isNew);
     });
     return;
   }
   const isDirect = isPacked(target) && hasUsage(buffer, Usage.copyTarget) && target.bitOffset % 32 === 0;
-  if (isDirect && (target.nbytes % 4 === 0 || isPaddedAfter(target))) {
+  const endsInWord = target.nbytes % 4 === 0 || isPaddedAfter(target);
+  if (isDirect && endsInWord && (isNew || restOf(target) === 0)) {
     withPackedBytes(source, (bytes) => write(state, buffer, target.bitOffset / 8, bytes));
     return;
   }
   asBytes(target); // throws before anything is queued
   run(state, (commands) => {
     const packed = commands.temporary(target);
-    upload(source, packed);
-    commands.copy(packed, target);
+    upload(source, packed, true);
+    commands.copy(packed, target, isNew);
   });
 }
 
@@ -178,7 +176,7 @@ function readableOf(source: Descriptor, commands: Commands): Readable {
   const isDirect = canCopy && source.isContiguous && start % 4 === 0 && start + size <= buffer.size;
   if (isDirect) return { buffer, offset: start, size, describe: (bytes) => packedOver(source, bytes) };
   const packed = commands.temporary(source);
-  commands.copy(source, packed);
+  commands.copy(source, packed, true);
   return {
     buffer: memoryOf(packed).buffer,
     offset: 0,

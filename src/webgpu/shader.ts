@@ -22,8 +22,11 @@ export interface Division {
   readonly tileSize: number;
 }
 
-/** `mayPad`: the bytes from the last element to the next multiple of four may be overwritten. */
-export function shaderOf(move: Move, from: Window, to: Window, mayPad: boolean, division: Division): Shader {
+/**
+ * `mayPad`: the bytes from the last element to the next multiple of four may be overwritten. `bits`: only so many bits of
+ * each unit are written, which is one byte.
+ */
+export function shaderOf(move: Move, from: Window, to: Window, mayPad: boolean, division: Division, bits = 8): Shader {
   const { unit } = move;
   const word = Math.max(unit, 4);
   const frame: Frame = {
@@ -31,10 +34,11 @@ export function shaderOf(move: Move, from: Window, to: Window, mayPad: boolean, 
     starts: [(move.from - from.offset) / unit, (move.to - to.offset) / unit],
     counts: [Math.floor(from.size / word), Math.floor(to.size / word)],
   };
+  if (bits < 8) return atomicShader(move, frame, bits);
   if (unit >= 4) return wordShader(move, frame);
   const perWord = 4 / unit;
   const isAligned = move.to % 4 === 0 && (unitsOf(move) % perWord === 0 || mayPad);
-  return isDense(move) && isAligned ? packingShader(move, frame) : atomicShader(move, frame);
+  return isDense(move) && isAligned ? packingShader(move, frame) : atomicShader(move, frame, unit * 8);
 }
 
 /** The division, the first unit of each window, and the words or larger units in each window. */
@@ -133,10 +137,10 @@ function wordShader(move: Move, frame: Frame): Shader {
   return program(element, element, frame, threads, [text, positions(move, frame), copies].join('\n  '));
 }
 
-/** An expression for the unit of 1 or 2 bytes at a position, in the low bits of a u32. */
-function readUnit(unit: number, position: string): string {
+/** An expression for the first bits of the unit of 1 or 2 bytes at a position, in the low bits of a u32. */
+function readUnit(unit: number, position: string, bits = unit * 8): string {
   const [shift, mask] = unit === 1 ? [2, 3] : [1, 1];
-  return `extractBits(source[(${position}) >> ${shift}], u32((${position}) & ${mask}) * ${unit * 8}u, ${unit * 8}u)`;
+  return `extractBits(source[(${position}) >> ${shift}], u32((${position}) & ${mask}) * ${unit * 8}u, ${bits}u)`;
 }
 
 /** Units of 1 or 2 bytes that fill the target: each invocation writes whole words, which no other writes. */
@@ -193,21 +197,23 @@ function flatShader({ unit, shape, fromSteps }: Move, frame: Frame, total: numbe
   return program('u32', 'u32', frame, Math.ceil(words / wordsEach), body);
 }
 
-/** Units of 1 or 2 bytes anywhere: other invocations write the other bytes of a word, so each clears and sets bits. */
-function atomicShader(move: Move, frame: Frame): Shader {
+/**
+ * The first bits of units of 1 or 2 bytes anywhere: other invocations write the other bytes of a word, so each clears and
+ * sets bits.
+ */
+function atomicShader(move: Move, frame: Frame, bits: number): Shader {
   const { unit } = move;
   const tile = tileOf(move, frame.tileSize);
   const { text, threads } = indices(move.shape, tile);
   const [shift, mask] = unit === 1 ? [2, 3] : [1, 1];
-  const full = unit === 1 ? '0xffu' : '0xffffu';
   const copies = eachUnit(
     move,
     tile,
     (from, to) => `{
     let at = (${to}) >> ${shift};
     let bit = u32((${to}) & ${mask}) * ${unit * 8}u;
-    atomicAnd(&result[at], ~(${full} << bit));
-    atomicOr(&result[at], ${readUnit(unit, from)} << bit);
+    atomicAnd(&result[at], ~(${2 ** bits - 1}u << bit));
+    atomicOr(&result[at], ${readUnit(unit, from, bits)} << bit);
   }`,
   );
   return program('u32', 'atomic<u32>', frame, threads, [text, positions(move, frame), copies].join('\n  '));

@@ -89,16 +89,18 @@ cudaTest('work that cannot be part of a graph is refused, and the capture contin
   const stream = new Stream();
   const x = Tensor.zeros([4], 'float32', onDevice);
   const pinned = Tensor.zeros([4], 'float32', { device: 'cuda_host' });
+  const [packed, other] = [Tensor.zeros([3], 'int4', onDevice), Tensor.zeros([3], 'int4', onDevice)];
   synchronize();
   const refused = 'CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED';
   fake.beginCapture(stream.handle);
   for (const action of [
     () => x.fill(3),
     () => x.copyFrom(pinned),
+    () => packed.copyFrom(other), // the host inserts the last element
     () => x.to('cpu'),
     () => Tensor.from([1, 2], { dtype: 'float32' }).to('cuda:0'),
   ]) {
-    throwsCuda(refused, () => stream.use(action));
+    throwsCuda(refused, () => stream.use<unknown>(action));
   }
   for (const action of [
     () => pinned.toAsync('cuda:0'),
@@ -114,7 +116,7 @@ cudaTest('work that cannot be part of a graph is refused, and the capture contin
   const event = stream.record();
   equal(await nameOfRejection(() => event.done()), 'CUDA_ERROR_CAPTURED_EVENT');
   fake.endCapture(stream.handle);
-  for (const owned of [event, stream, x, pinned]) owned.dispose();
+  for (const owned of [event, stream, x, pinned, packed, other]) owned.dispose();
 });
 
 async function nameOfRejection(action: () => Promise<unknown>): Promise<string> {

@@ -141,6 +141,54 @@ cudaTest('types below a byte are copied packed, and the host unpacks them at odd
   equal(odd.to('cuda:0').copy().to('cpu').toArray(), [1, 2, 3]);
 });
 
+cudaTest('a copy keeps the elements that share the last byte of packed elements', () => {
+  for (const [dtype, size, count] of [
+    ['uint4', 4, 3],
+    ['uint4', 8, 5],
+    ['uint4', 2, 1],
+    ['uint2', 8, 7],
+    ['uint1', 24, 13],
+    ['float6_e2m3fn', 4, 3],
+    ['float6_e2m3fn', 8, 5],
+    ['uint4x3', 4, 3],
+  ] as [DType, number, number][]) {
+    const source = randomTensor([count], dtype, 3);
+    const start = randomTensor([size], dtype, 4);
+    const expected = start.copy();
+    expected.slice([0, count]).copyFrom(source);
+    const want = expected.toArray();
+    const there = source.to('cuda:0');
+    const other = source.to('cuda:1');
+    const pinned = source.to('cuda_host');
+    const sources = { host: source, wrapped: Tensor.wrap(source.unsafeData(), { dtype, shape: [count] }), pinned };
+    for (const [name, from] of Object.entries({ ...sources, there, other })) {
+      const target = start.to('cuda:0');
+      target.slice([0, count]).copyFrom(from);
+      equal(target.to('cpu').toArray(), want, `${dtype} of ${name} into device memory`);
+    }
+    for (const place of ['cpu', 'cuda_host'] as const) {
+      const target = place === 'cpu' ? start.copy() : start.to(place);
+      target.slice([0, count]).copyFrom(there);
+      equal(target.toArray(), want, `${dtype} of a device into '${place}'`);
+    }
+  }
+  // In the middle of the memory, where the first elements start on a byte.
+  const target = Tensor.from([1, 2, 3, 4, 5, 6, 7, 8], { dtype: 'uint4' }).to('cuda:0');
+  target.slice([2, 5]).copyFrom(Tensor.from([9, 10, 11], { dtype: 'uint4' }));
+  equal(target.to('cpu').toArray(), [1, 2, 9, 10, 11, 6, 7, 8]);
+  // At an odd element there is no copy to a device, and nothing has changed.
+  throws('UnsupportedDTypeError', "to('cpu')", () => target.slice([1, 4]).copyFrom(target.slice([4, 7])));
+  equal(target.to('cpu').toArray(), [1, 2, 9, 10, 11, 6, 7, 8]);
+});
+
+cudaTest('a new copy of packed elements on a device does not wait for the host', () => {
+  const there = Tensor.from([1, 2, 3], { dtype: 'int4' }).to('cuda:0');
+  const before = fake.calls('cuStreamSynchronize');
+  const copy = there.copy();
+  equal(fake.calls('cuStreamSynchronize'), before);
+  equal(copy.to('cpu').toArray(), [1, 2, 3]);
+});
+
 cudaTest(
   'the bits after the last packed element are zero in new device memory, which is released if clearing fails',
   () => {

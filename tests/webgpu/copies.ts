@@ -172,6 +172,16 @@ testWith(missing, 'types below a byte: packed in order, padded, and read back at
   equal(await back(there.slice([1, null, 2])), [2, 4, 6]);
   equal(await back(there.copy()), [1, 2, 3, 4, 5, 6, 7]);
   throws('UnsupportedDTypeError', "toAsync('cpu')", () => there.slice([1, null, 2]).copy());
+  // Elements that share the last byte keep their values.
+  const other = Tensor.from([8, 9, 10], { dtype: 'uint4' });
+  for (const source of [other, other.to(there.device)]) {
+    for (const at of [0, 4, 8]) {
+      const target = Tensor.from([0, 1, 2, 3, 4, 5, 6, 7, 0, 1, 2, 3], { dtype: 'uint4' });
+      const onDevice = target.to(there.device);
+      for (const x of [target, onDevice]) x.slice([at, at + 3]).copyFrom(x === target ? other : source);
+      equal(await back(onDevice), target.toArray());
+    }
+  }
   const padded = Tensor.zeros([5], 'int4', { padded: true });
   padded.copyFrom(Tensor.from([1, -2, 3, -4, 5], { dtype: 'int4' }));
   equal(await back(padded.to(device).slice([null, null, 2]).contiguous()), [1, 3, 5]);
