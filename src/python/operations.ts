@@ -98,16 +98,25 @@ function callAny<T>(
   return send(operation, subject, null, keywords === null ? args : args.slice(0, -1), keywords, take);
 }
 
-/** Makes the plain call in a slot. Returns what does not fit into the slot: a value, or the exception. */
-export function sendPlain(slot: number): unknown {
-  u32[WireHeader.SLOT] = slot;
-  try {
-    return binding().perform();
-  } catch (error) {
-    leave(slot);
-    throw error;
-  }
+/**
+ * A function that sends the request in a slot, and returns a value that does not fit into the slot, or the exception. Only
+ * the call is inside `try`, because V8 makes objects of derived classes slowly there.
+ */
+function sender(call: () => unknown): (slot: number) => unknown {
+  return (slot) => {
+    u32[WireHeader.SLOT] = slot;
+    try {
+      return call();
+    } catch (error) {
+      leave(slot);
+      throw error;
+    }
+  };
 }
+
+export const sendPlain = sender(() => binding().perform());
+const sendConversion = sender(() => binding().convert());
+const sendConsume = sender(() => binding().consume());
 
 /**
  * Converts a tensor in native memory to an object of a class, or to the object that a converter makes of it. Returns its
@@ -126,16 +135,6 @@ export function performConversion(target: Reference, descriptor: Descriptor, may
   if (u32[half + Outcome.FAILED] === 1) throw leaveWithError(slot, raised);
   leave(slot);
   return u32[half + Outcome.RESULT_KIND] === ValueKind.handle ? (u32[half + Outcome.RESULT_HANDLE] as number) : 0;
-}
-
-function sendConversion(slot: number): unknown {
-  u32[WireHeader.SLOT] = slot;
-  try {
-    return binding().convert();
-  } catch (error) {
-    leave(slot);
-    throw error;
-  }
 }
 
 /** Makes the object that a converter makes of a tensor. Returns its handle; 0 when the converter has to be called. */
@@ -158,17 +157,6 @@ export function consume(reference: Reference, request: ImportRequest | null): De
   if (u32[slot * 2 + Outcome.FAILED] === 1) throw leaveWithError(slot, raised);
   leave(slot);
   return takeDescriptor(slot + ConsumeRequest.WORDS);
-}
-
-/** Only the call is inside `try`, because V8 makes objects of derived classes slowly there. */
-function sendConsume(slot: number): unknown {
-  u32[WireHeader.SLOT] = slot;
-  try {
-    return binding().consume();
-  } catch (error) {
-    leave(slot);
-    throw error;
-  }
 }
 
 /** The exception of the request in a slot, which this frees. */
@@ -262,8 +250,8 @@ function send<T>(
   // Outside of `try`, where V8 inlines constructors. Nothing has used the slot since.
   const result = early === null ? take(slot, spilled) : early.result;
   if (failure !== null) {
-    // The collector releases a proxy or a tensor, but knows no bare handle.
-    if ((take as unknown) === takeHandle) releaseHandle(result as number);
+    // The collector releases a proxy or a tensor, but does not know the bare handle of `hold`.
+    if (operation === Operation.hold) releaseHandle(result as number);
     throw failure.error;
   }
   return result;
