@@ -2,7 +2,7 @@
 
 import { checkOptions, type OptionNames } from '../base/options.js';
 import { type DType, parseDType } from '../dtype.js';
-import { ArgumentTypeError, ArgumentValueError } from '../errors.js';
+import { ArgumentTypeError, ArgumentValueError, isUsable } from '../errors.js';
 import { Tensor } from '../tensor.js';
 import type { TensorEntry } from './entry.js';
 import { readGguf } from './gguf.js';
@@ -39,12 +39,13 @@ type Read<H> = (file: OpenedFile) => Reading<H>;
 type Make<H, T> = (file: OpenedFile, header: H) => T | Promise<T>;
 
 /** Opens a source and reads its header. Closes the file if that fails. */
-function open<H, T>(source: FileSource, options: OpenOptions, read: Read<H>, make: Make<H, T>): T | Promise<T> {
-  const mode = options.mode ?? 'r';
+function open<H, T>(source: FileSource, mode: MapMode, read: Read<H>, make: Make<H, T>): T | Promise<T> {
   if (mode !== 'r' && mode !== 'c') throw new ArgumentValueError('mode', "'r' or 'c'", mode);
   if (typeof source === 'string') return openPath(source, mode, read, make);
-  if (source instanceof URL) return openUrl(new URL(source), mode, read, make); // a copy, because a URL can change
-  if (source instanceof Blob) return openLater(new SourceFile(new BlobSource(source)), read, make);
+  if (isUrl(source)) return openUrl(new URL(source), mode, read, make); // a copy, because a URL can change
+  if (isUsable(source) && source instanceof Blob) {
+    return openLater(new SourceFile(new BlobSource(source)), read, make);
+  }
   throw new ArgumentTypeError('source', 'a path, a URL, a File or a Blob', source);
 }
 
@@ -81,17 +82,19 @@ export function openSafetensors(source: string, options?: OpenOptions): Safetens
 export function openSafetensors(source: URL | Blob, options?: OpenOptions): Promise<SafetensorsFile>;
 export function openSafetensors(source: FileSource, options: OpenOptions = {}): unknown {
   checkOptions(options, openNames, "{ mode: 'c' }");
-  if (isIndex(source)) return openShards(source, options);
-  return open(source, options, readSafetensors, safetensorsFile);
+  const mode = options.mode ?? 'r';
+  if (isIndex(source)) return openShards(source, mode);
+  return open(source, mode, readSafetensors, safetensorsFile);
 }
 
 function isIndex(source: FileSource): source is string | URL {
   if (typeof source === 'string') return source.endsWith('.json');
-  return source instanceof URL && source.pathname.endsWith('.json');
+  return isUrl(source) && source.pathname.endsWith('.json');
 }
 
-function openShards(source: string | URL, options: OpenOptions): unknown {
-  const { mode = 'r' } = options;
+const isUrl = (source: unknown): source is URL => isUsable(source) && source instanceof URL;
+
+function openShards(source: string | URL, mode: MapMode): unknown {
   const asShard = (file: OpenedFile, header: SafetensorsHeader): Shard => ({ file, header });
   const mapShards = (index: OpenedFile, parsed: ShardIndex): SafetensorsFile => {
     const shards = new Map<string, Shard>();
@@ -116,7 +119,7 @@ function openShards(source: string | URL, options: OpenOptions): unknown {
     };
     return shardedFile(index.path, parsed, new Map(await Promise.all(names.map(openShard))));
   };
-  return open(source, options, readShardIndex, (index, parsed) =>
+  return open(source, mode, readShardIndex, (index, parsed) =>
     index.isMapped ? mapShards(index, parsed) : loadShards(index, parsed),
   );
 }
@@ -126,7 +129,7 @@ export function openGguf(source: string, options?: OpenOptions): GgufFile;
 export function openGguf(source: URL | Blob, options?: OpenOptions): Promise<GgufFile>;
 export function openGguf(source: FileSource, options: OpenOptions = {}): unknown {
   checkOptions(options, openNames, "{ mode: 'c' }");
-  return open(source, options, readGguf, (file, header) => new GgufFile(file, header));
+  return open(source, options.mode ?? 'r', readGguf, (file, header) => new GgufFile(file, header));
 }
 
 /** Opens an npz file. Its arrays have their names without `.npy`. Compressed and misaligned arrays are copied. */
@@ -135,7 +138,7 @@ export function openNpz(source: URL | Blob, options?: OpenNpyOptions): Promise<N
 export function openNpz(source: FileSource, options: OpenNpyOptions = {}): unknown {
   checkOptions(options, openNpyNames, "{ mode: 'c' }");
   const read = npyOptions(options);
-  return open(source, options, readZip, (file, members) => new NpzFile(file, members, read));
+  return open(source, options.mode ?? 'r', readZip, (file, members) => new NpzFile(file, members, read));
 }
 
 /** Opens the array of an npy file, which stays mapped as long as the tensor lives. */
@@ -145,7 +148,7 @@ export function openNpy(source: FileSource, options: OpenNpyOptions = {}): unkno
   checkOptions(options, openNpyNames, "{ mode: 'c' }");
   const read = npyOptions(options);
   const readArray = (file: OpenedFile) => readNpy(file, 'array', 0, file.size, read);
-  return open(source, options, readArray, (file, entry) =>
+  return open(source, options.mode ?? 'r', readArray, (file, entry) =>
     file.isMapped ? mapArray(file, entry) : loadArray(file, entry),
   );
 }

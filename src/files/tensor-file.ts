@@ -4,7 +4,7 @@
 import { checkOptions, type OptionNames } from '../base/options.js';
 import { type Device, type DeviceInfo, parseDevice } from '../device.js';
 import type { DType } from '../dtype.js';
-import { ArgumentTypeError, ArgumentValueError, DisposedError } from '../errors.js';
+import { ArgumentTypeError, ArgumentValueError, DisposedError, isUsable } from '../errors.js';
 import type { Descriptor } from '../storage/descriptor.js';
 import { disposeSymbol } from '../storage/storage.js';
 import { Tensor } from '../tensor.js';
@@ -104,6 +104,12 @@ export abstract class TensorFile implements Iterable<[name: string, tensor: Tens
   private async load(names: readonly string[], options: GetOptions): Promise<Map<string, Tensor>> {
     checkOptions(options, getNames, "{ device: 'cuda:0' }");
     const { signal, onProgress } = options;
+    if (signal !== undefined && !(isUsable(signal) && signal instanceof AbortSignal)) {
+      throw new ArgumentTypeError('signal', 'an AbortSignal', signal);
+    }
+    if (onProgress !== undefined && typeof onProgress !== 'function') {
+      throw new ArgumentTypeError('onProgress', 'a function', onProgress);
+    }
     const loading = { signal, onProgress };
     const device = parseDevice(options.device ?? 'cpu');
     if (device.kind !== 'cpu') return this.upload(names, device, loading);

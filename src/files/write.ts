@@ -3,8 +3,8 @@
  * memory are not copied.
  */
 
-import { checkOptions, type OptionNames } from '../base/options.js';
-import { ArgumentTypeError, ArgumentValueError, adviceFor } from '../errors.js';
+import { checkObject, checkOptions, type OptionNames } from '../base/options.js';
+import { ArgumentTypeError, ArgumentValueError, adviceFor, isUsable } from '../errors.js';
 import type { Descriptor } from '../storage/descriptor.js';
 import { descriptorOf, TensorView } from '../view.js';
 import { crc32 } from './crc32.js';
@@ -45,8 +45,10 @@ export async function writeSafetensors(
   options: WriteSafetensorsOptions = {},
 ): Promise<void> {
   checkOptions(options, safetensorsNames, "{ metadata: { format: 'pt' } }");
-  const metadata = { ...options.metadata }; // the caller may change it while this function waits
-  await writeHeld(target, options, hold(tensors), async (named, write) => {
+  const { metadata: given = {}, durable } = options;
+  checkObject(given, "{ format: 'pt' }", 'metadata');
+  const metadata = { ...given }; // the caller may change it while this function waits
+  await writeHeld(target, durable, hold(tensors), async (named, write) => {
     const planned = named.map(({ name, descriptor }) => {
       const { dtype, shape, size } = descriptor;
       return { name, dtype, shape, nbytes: Math.ceil((size * dtype.itemBits) / 8), descriptor };
@@ -63,7 +65,7 @@ export async function writeSafetensors(
 export async function writeNpy(target: FileTarget, tensor: TensorView, options: WriteOptions = {}): Promise<void> {
   checkOptions(options, writeNames, '{ durable: true }');
   checkTensor(tensor, 'tensor');
-  await writeHeld(target, options, hold([['array', tensor]]), async ([only], write) => {
+  await writeHeld(target, options.durable, hold([['array', tensor]]), async ([only], write) => {
     for await (const piece of npyBytes((only as Named).descriptor)) await write(piece);
   });
 }
@@ -71,7 +73,7 @@ export async function writeNpy(target: FileTarget, tensor: TensorView, options: 
 /** Writes tensors as an uncompressed npz file, with each array at a multiple of 64. */
 export async function writeNpz(target: FileTarget, tensors: NamedTensors, options: WriteOptions = {}): Promise<void> {
   checkOptions(options, writeNames, '{ durable: true }');
-  await writeHeld(target, options, hold(tensors), async (named, write) => {
+  await writeHeld(target, options.durable, hold(tensors), async (named, write) => {
     const members: StoredMember[] = [];
     let offset = 0;
     for (const { name, descriptor } of named) {
@@ -105,30 +107,44 @@ async function checksum(descriptor: Descriptor): Promise<{ crc: number; size: nu
 }
 
 function checkTensor(tensor: unknown, argument: string): asserts tensor is TensorView {
-  if (tensor instanceof TensorView) return;
+  if (isUsable(tensor) && tensor instanceof TensorView) return;
   throw new ArgumentTypeError(argument, 'a Tensor (Tensor.from makes one of values)', tensor, adviceFor(tensor));
 }
 
-function pairsOf(tensors: NamedTensors): readonly unknown[] {
-  return Symbol.iterator in tensors ? [...(tensors as Iterable<unknown>)] : Object.entries(tensors);
+function pairsOf(tensors: NamedTensors): Iterable<unknown> {
+  if (Symbol.iterator in tensors) return tensors;
+  const pairs = Object.entries(tensors);
+  // An empty file would hide that this is a promise, a buffer or another object without tensors.
+  return pairs.length > 0 || isPlain(tensors) ? pairs : [null];
+}
+
+function isPlain(value: object): boolean {
+  const prototype = Object.getPrototypeOf(value);
+  return prototype === null || Object.getPrototypeOf(prototype) === null;
 }
 
 /** Holds one more reference to each tensor, because the tensors may be disposed while they are written. */
 function hold(tensors: NamedTensors): Named[] {
-  const pairs = typeof tensors === 'object' && tensors !== null ? pairsOf(tensors) : [null];
-  if (!pairs.every(Array.isArray)) {
-    throw new ArgumentTypeError('tensors', 'an object of tensors, or an iterable of [name, tensor]', tensors);
+  const held = new Map<string, Descriptor>();
+  try {
+    // One pair after the other, because the first element of a large typed array shows that it holds no pairs.
+    for (const pair of isUsable(tensors) ? pairsOf(tensors) : [null]) {
+      if (!isUsable(pair) || !Array.isArray(pair)) {
+        throw new ArgumentTypeError('tensors', 'an object of tensors, or an iterable of [name, tensor]', tensors);
+      }
+      const [name, tensor] = pair as unknown[];
+      if (typeof name !== 'string') throw new ArgumentTypeError('name', 'a string', name);
+      checkTensor(tensor, `tensors['${name}']`);
+      if (held.has(name)) throw new ArgumentValueError('name', 'a name that occurs once', name);
+      const descriptor = descriptorOf(tensor);
+      descriptor.storage.refs++;
+      held.set(name, descriptor);
+    }
+  } catch (error) {
+    for (const descriptor of held.values()) descriptor.storage.release();
+    throw error;
   }
-  const names = new Set<string>();
-  const held = pairs.map(([name, tensor]): Named => {
-    if (typeof name !== 'string') throw new ArgumentTypeError('name', 'a string', name);
-    checkTensor(tensor, `tensors['${name}']`);
-    if (names.has(name)) throw new ArgumentValueError('name', 'a name that occurs once', name);
-    names.add(name);
-    return { name, descriptor: descriptorOf(tensor) };
-  });
-  for (const { descriptor } of held) descriptor.storage.refs++;
-  return held;
+  return Array.from(held, ([name, descriptor]) => ({ name, descriptor }));
 }
 
 type Write = (bytes: Uint8Array) => Promise<void>;
@@ -136,12 +152,12 @@ type Write = (bytes: Uint8Array) => Promise<void>;
 /** Opens the target, writes, and gives the file its name. A failure leaves nothing, and an old file unchanged. */
 async function writeHeld(
   target: FileTarget,
-  options: WriteOptions,
+  durable: boolean | undefined,
   named: readonly Named[],
   produce: (named: readonly Named[], write: Write) => Promise<void>,
 ): Promise<void> {
   try {
-    const sink = await openTarget(target, options.durable === true);
+    const sink = await openTarget(target, durable === true);
     try {
       await produce(named, (bytes) => sink.write(bytes));
     } catch (error) {
@@ -156,9 +172,10 @@ async function writeHeld(
 
 async function openTarget(target: FileTarget, durable: boolean): Promise<Target> {
   if (typeof target === 'string') return getHost().create(target, durable);
-  if (typeof WritableStream === 'undefined' || !(target instanceof WritableStream)) {
+  if (!isUsable(target) || typeof WritableStream === 'undefined' || !(target instanceof WritableStream)) {
     throw new ArgumentTypeError('target', 'a path or a WritableStream', target);
   }
+  if (target.locked) throw new ArgumentValueError('target', 'a stream without another writer', target);
   const writer = target.getWriter();
   return {
     // A copy, because a stream may keep the bytes, and tensors may change.

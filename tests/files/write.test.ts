@@ -3,10 +3,10 @@ import { chmodSync, lstatSync, readdirSync, readFileSync, statSync, symlinkSync,
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type DType, Tensor } from 'dlpack';
-import { openNpy, openNpz, openSafetensors, writeNpy, writeNpz, writeSafetensors } from 'dlpack/files';
+import { openGguf, openNpy, openNpz, openSafetensors, writeNpy, writeNpz, writeSafetensors } from 'dlpack/files';
 import { stats } from 'dlpack/native';
 import { formatDirectory, formatLocal } from '../../src/files/zip-format.js';
-import { equal, ok, rejects } from '../assert.js';
+import { equal, ok, rejection, rejects, throws } from '../assert.js';
 import { runtimeArgs } from '../child.js';
 import { runtime, test, testWith } from '../harness.js';
 import { fileOf, newPath } from './make.js';
@@ -141,6 +141,11 @@ test('a failed write leaves the old file intact and no other file', async () => 
   await rejects('ValueError', '__metadata__', writeSafetensors(path, { __metadata__: x }));
   await rejects('TypeError', 'a path or a WritableStream', writeNpy(3 as never, x));
   await rejects('TypeError', "did you mean 'durable'", writeNpy(path, x, { durabel: true } as never));
+  await rejects(
+    'TypeError',
+    "{ format: 'pt' } for metadata",
+    writeSafetensors(path, { x }, { metadata: 'pt' as never }),
+  );
   isUntouched();
   const nowhere = await rejects('FileError', 'no such folder', writeNpy(join(path, 'x'), x)).catch(() => null);
   equal(nowhere === null || nowhere.code.startsWith('E'), true);
@@ -218,4 +223,93 @@ test('sizes, offsets and counts move to Zip64 fields at their limits', () => {
     return [end, directory.length - 46 * members];
   };
   equal([count(65534), count(65535)], [[65534, 22], [65535, 98]]); // biome-ignore format: one line
+});
+
+const revoked = (): never => {
+  const { proxy, revoke } = Proxy.revocable({}, {});
+  revoke();
+  return proxy as never;
+};
+
+test('a wrong argument for tensors is refused at its first element, before anything is written', async () => {
+  const path = fileOf('old');
+  const before = stats().storages;
+  const wrong = [
+    null,
+    undefined,
+    3,
+    'x',
+    revoked(),
+    x,
+    [x],
+    new Uint8Array(8),
+    [revoked()],
+    [['x', revoked()]],
+    { x: revoked() },
+    new ArrayBuffer(8),
+    Promise.resolve({ x }),
+    () => ({ x }),
+  ];
+  for (const write of [writeSafetensors, writeNpz]) {
+    for (const tensors of wrong) await rejects('TypeError', 'Expected', write(path, tensors as never));
+  }
+  for (const tensor of [...wrong.filter((value) => value !== x), { x }]) {
+    await rejects('TypeError', 'a Tensor', writeNpy(path, tensor as never));
+  }
+  for (const target of [null, 3, {}, new Uint8Array(8), revoked()]) {
+    await rejects('TypeError', 'a path or a WritableStream', writeNpz(target as never, { x }));
+  }
+  const stream = new WritableStream();
+  const writer = stream.getWriter();
+  await rejects('ValueError', 'a stream without another writer', writeNpy(stream, x));
+  writer.releaseLock();
+  let taken = 0;
+  let isClosed = false;
+  const values = (function* () {
+    try {
+      for (; taken < 1000; ) {
+        taken++;
+        yield 1;
+      }
+    } finally {
+      isClosed = true;
+    }
+  })();
+  await rejects('TypeError', 'an iterable of [name, tensor]', writeNpz(path, values as never));
+  equal([taken, isClosed], [1, true]);
+  equal([readFileSync(path, 'utf8'), readdirSync(dirname(path))], ['old', ['file']]);
+  ok(stats().storages <= before);
+});
+
+test('tensors of an iterable stay valid after it disposes them, and are released if it throws', async () => {
+  const path = newPath('model');
+  const before = stats().storages;
+  function* both(fails: boolean): Generator<[string, Tensor]> {
+    const a = Tensor.from([1, 2]);
+    yield ['a', a];
+    a.dispose();
+    if (fails) throw new RangeError('the iterable failed');
+    const b = Tensor.from([3]);
+    yield ['b', b];
+    b.dispose();
+  }
+  await writeNpz(path, both(false));
+  equal((await rejection<Error>(writeNpz(path, both(true)))).message, 'the iterable failed');
+  ok(stats().storages <= before);
+  using file = openNpz(path);
+  equal([file.get('a').toArray(), file.get('b').toArray()], [[1, 2], [3]]);
+});
+
+test('a source that is not a file is refused', async () => {
+  for (const open of [openSafetensors, openNpy, openNpz, openGguf]) {
+    for (const source of [null, undefined, 3, {}, [], new Uint8Array(8), x, revoked()]) {
+      throws('TypeError', 'a path, a URL, a File or a Blob', () => open(source as never));
+    }
+  }
+  const path = newPath('model');
+  await writeNpz(path, { x });
+  using file = openNpz(path);
+  await rejects('TypeError', 'an AbortSignal', file.getAsync('x', { signal: {} as never }));
+  await rejects('TypeError', 'an AbortSignal', file.getAsync('x', { signal: revoked() }));
+  await rejects('TypeError', 'a function for onProgress', file.getAllAsync({ onProgress: 1 as never }));
 });
