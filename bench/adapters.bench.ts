@@ -13,6 +13,7 @@ import * as adapters from 'dlpack/adapters';
 import { bundleAdapters, libraries, transformersImports } from '../tests/browser/bundle.js';
 import { runPages, tools } from '../tests/browser/run.js';
 import { importMap, root } from '../tests/browser/server.js';
+import { resultOf } from '../tests/child.js';
 import { disposed, type Library, makeRows, measure, ROUNDS, repeat, type Times } from './adapters/rows.js';
 import { describeMachine } from './machine.js';
 
@@ -64,10 +65,7 @@ async function inBrowser(): Promise<{ times: Record<string, Times>; agent: strin
   await bundleAdapters();
   const imports = { ...importMap(['.', './adapters']), ...transformersImports };
   const { reports } = await runPages(browser, ['../bench/adapters/adapters.page.js'], imports);
-  const lines = reports[0]?.lines ?? [];
-  const result = lines.find((line) => line.startsWith('RESULT '));
-  if (result === undefined) throw new Error(lines.join('\n'));
-  return JSON.parse(result.slice(7));
+  return resultOf(reports[0]?.lines.join('\n') ?? '');
 }
 
 const table = (times: Record<string, Times>): string =>

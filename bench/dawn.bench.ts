@@ -5,8 +5,8 @@
 
 import { existsSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { runChild } from '../tests/child.js';
-import { libraries, vulkanMissing, withVulkan } from '../tests/webgpu/vulkan.js';
+import { runDawn } from '../tests/webgpu/run-dawn.js';
+import { vulkanMissing, withVulkan } from '../tests/webgpu/vulkan.js';
 import { describeMachine } from './machine.js';
 import { stridedTable } from './webgpu/strided-table.js';
 import type { PageResult } from './webgpu/timing.js';
@@ -15,11 +15,7 @@ if (vulkanMissing !== false) {
   console.log(`left out: ${vulkanMissing} is missing here; see docs/guides/gpu-tests.md`);
   process.exit(0);
 }
-const args = ['../../bench/webgpu/strided.page', libraries];
-const { output } = withVulkan((env) => runChild(import.meta.url, '../tests/webgpu/dawn.js', { args, env }));
-const result = /^RESULT (.*)$/m.exec(output)?.[1];
-if (result === undefined) throw new Error(output);
-const page = JSON.parse(result) as PageResult;
+const { result: page } = withVulkan((env) => runDawn<PageResult>('../../bench/webgpu/strided.page', env));
 
 const report = `# WebGPU on a GPU
 

@@ -10,6 +10,7 @@ import { join } from 'node:path';
 import { bundleLibraries, libraries } from '../tests/browser/bundle.js';
 import { runPages, tools } from '../tests/browser/run.js';
 import { importMap, root } from '../tests/browser/server.js';
+import { resultOf } from '../tests/child.js';
 import { short, stridedTable, formatTime as time } from './webgpu/strided-table.js';
 import type { PageResult } from './webgpu/timing.js';
 
@@ -18,11 +19,10 @@ if (browser === null) throw new Error(tools.browserMissing);
 await bundleLibraries();
 const pages = ['../bench/webgpu/exchange.page.js', '../bench/webgpu/strided.page.js'];
 const { reports } = await runPages(browser, pages, importMap(['.', './adapters', './webgpu']));
-const [exchange, strided] = reports.map(({ lines }) => {
-  const result = lines.find((line) => line.startsWith('RESULT '));
-  if (result === undefined) throw new Error(lines.join('\n'));
-  return JSON.parse(result.slice(7)) as PageResult;
-}) as [PageResult, PageResult];
+const [exchange, strided] = reports.map(({ lines }) => resultOf<PageResult>(lines.join('\n'))) as [
+  PageResult,
+  PageResult,
+];
 
 const versionOf = (name: string): string =>
   JSON.parse(readFileSync(join(libraries, name, 'package.json'), 'utf8')).version;

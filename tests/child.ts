@@ -17,6 +17,13 @@ export const runtimeArgs = {
   deno: ['run', '-A', '--v8-flags=--expose-gc'],
 };
 
+/** The value of the line `RESULT` that a script or a page prints. Throws an error with all that it printed if it has none. */
+export function resultOf<T>(output: string): T {
+  const result = /^RESULT (.*)$/m.exec(output)?.[1];
+  if (result === undefined) throw new Error(output);
+  return JSON.parse(result) as T;
+}
+
 /** Runs a compiled script next to `from` to its end. */
 export function runChild(
   from: string,

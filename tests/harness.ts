@@ -6,6 +6,12 @@
  */
 
 type Body = () => void | Promise<void>;
+/** How many tests of a file passed, failed and were skipped. */
+export interface Counts {
+  passed: number;
+  failed: number;
+  skipped: number;
+}
 interface Registered {
   readonly name: string;
   readonly body: Body;
@@ -35,7 +41,7 @@ const scope = globalThis as {
 const environment = scope.process?.env ?? scope.testEnvironment ?? {};
 
 async function runAll(): Promise<void> {
-  const count = { passed: 0, failed: 0, skipped: 0 };
+  const count: Counts = { passed: 0, failed: 0, skipped: 0 };
   for (const { name, body, skip } of tests) {
     if (skip !== false && !environment.CI) {
       count.skipped++;

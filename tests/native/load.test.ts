@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { nativeStatus } from 'dlpack';
 import { equal, ok } from '../assert.js';
-import { runChild, runtimeArgs } from '../child.js';
+import { resultOf, runChild, runtimeArgs } from '../child.js';
 import { runtime, test } from '../harness.js';
 
 const folder = realpathSync(mkdtempSync(join(tmpdir(), 'dlpack-addon-')));
@@ -28,9 +28,8 @@ function runCase<T>(
 ): { result: T; output: string } {
   const options = { args: [name, file], env, runtimeArgs: flags };
   const { code, signal, output } = runChild(import.meta.url, './children/load.js', options);
-  const line = output.split('\n').find((text) => text.startsWith('RESULT '));
-  ok(code === 0 && line !== undefined, `${signal ?? code}: ${output}`);
-  return { result: JSON.parse((line as string).slice(7)) as T, output };
+  equal(code, 0, `${signal}: ${output}`);
+  return { result: resultOf(output), output };
 }
 
 test('the status names the file of the package', () => {

@@ -4,20 +4,14 @@ import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { dawnMissing } from './run-dawn.js';
 
 /** The repository, or the folder that `npm run gpu -- pack` wrote. */
 const root = fileURLToPath(new URL('../../../', import.meta.url));
 
-/** A package.json beside the `webgpu` package. */
-export const libraries = join(root, '.libraries/package.json');
-
 /** Why WebGPU cannot use the GPU here, or false. */
 export const vulkanMissing =
-  process.platform !== 'linux' || !existsSync('/dev/nvidiactl')
-    ? 'an NVIDIA GPU'
-    : existsSync(join(root, '.libraries/node_modules/webgpu'))
-      ? false
-      : 'webgpu in .libraries';
+  process.platform === 'linux' && existsSync('/dev/nvidiactl') ? dawnMissing : 'an NVIDIA GPU';
 
 /**
  * Calls `run` with the environment variables of a process that uses the GPU: a packed Vulkan loader, and the NVIDIA driver
