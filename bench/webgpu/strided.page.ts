@@ -145,5 +145,6 @@ await ours('pixels to planes, bytes', 'uint8', [2048 * TIMES, 2730, 3], (t) =>
 );
 await ours('transposed, 8-byte elements', 'int64', [1448 * SIDE, 1448 * SIDE], (t) => t.transpose());
 await ours('transposed, 2-byte elements', 'float16', [2896 * SIDE, 2896 * SIDE], (t) => t.transpose());
+await ours('transposed, bytes', 'uint8', [4096 * SIDE, 4096 * SIDE], (t) => t.transpose());
 if (uncaptured.length > 0) throw new Error(uncaptured[0]);
 finish({ rows, adapter: device.adapterInfo, agent: navigator.userAgent });

@@ -219,9 +219,11 @@ export class Commands implements Recorder {
       }
     });
     const { limits } = gpuDevice;
+    const group = Math.min(GROUP, limits.maxComputeInvocationsPerWorkgroup);
     const division = {
-      group: Math.min(GROUP, limits.maxComputeInvocationsPerWorkgroup),
+      group,
       tileSize: isSoftware ? tileSizes.software : tileSizes.hardware,
+      hasSquares: !isSoftware && group === GROUP,
     };
     const shader = shaderOf(move, ...windows, mayPad, division, bits);
     const pipeline = this.state.pipeline(shader.code);

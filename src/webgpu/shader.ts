@@ -5,22 +5,18 @@
  */
 
 import { isDense, type Move, unitsOf, type Window } from './move.js';
-
-export interface Shader {
-  readonly code: string;
-  /** Workgroups of the dispatch. */
-  readonly groups: number;
-}
-
-const types: Record<number, string> = { 4: 'u32', 8: 'vec2<u32>', 16: 'vec4<u32>' };
-
-/** How the work of a copy is divided. */
-export interface Division {
-  /** Invocations of a workgroup. */
-  readonly group: number;
-  /** Units that one invocation moves, or words where units are larger. */
-  readonly tileSize: number;
-}
+import {
+  bindings,
+  type Division,
+  type Frame,
+  indices,
+  int,
+  positions,
+  readUnit,
+  type Shader,
+  types,
+} from './shader-text.js';
+import { squareOf, squareShader } from './squares.js';
 
 /**
  * `mayPad`: the bytes from the last element to the next multiple of four may be overwritten. `bits`: only so many bits of
@@ -35,16 +31,12 @@ export function shaderOf(move: Move, from: Window, to: Window, mayPad: boolean, 
     counts: [Math.floor(from.size / word), Math.floor(to.size / word)],
   };
   if (bits < 8) return atomicShader(move, frame, bits);
-  if (unit >= 4) return wordShader(move, frame);
   const perWord = 4 / unit;
   const isAligned = move.to % 4 === 0 && (unitsOf(move) % perWord === 0 || mayPad);
-  return isDense(move) && isAligned ? packingShader(move, frame) : atomicShader(move, frame, unit * 8);
-}
-
-/** The division, the first unit of each window, and the words or larger units in each window. */
-interface Frame extends Division {
-  readonly starts: readonly [from: number, to: number];
-  readonly counts: readonly [from: number, to: number];
+  if (unit < 4 && !(isDense(move) && isAligned)) return atomicShader(move, frame, unit * 8);
+  const square = squareOf(move, division);
+  if (square !== null) return squareShader(move, frame, square);
+  return unit < 4 ? packingShader(move, frame) : wordShader(move, frame);
 }
 
 /**
@@ -73,27 +65,6 @@ function tileOf({ shape, fromSteps }: Move, whole: number, perUnit = 1): number[
   return tile;
 }
 
-const term = (index: string, step: number): string => (step === 0 ? '' : ` + ${index} * ${int(step)}`);
-const int = (value: number): string => (value < 0 ? `(${value})` : `${value}`);
-
-/** Statements that compute the indices `i0`, `i1`, ... of an invocation's first unit. */
-function indices(shape: readonly number[], tile: readonly number[]): { text: string; threads: number } {
-  const lines: string[] = [];
-  let threads = 1;
-  for (let axis = shape.length - 1; axis >= 0; axis--) {
-    const count = Math.ceil((shape[axis] as number) / (tile[axis] as number));
-    threads *= count;
-    const isFirst = axis === 0;
-    lines.push(`let i${axis} = ${isFirst ? 't' : `(t % ${count})`} * ${tile[axis]};`);
-    if (!isFirst) lines.push(`t = t / ${count};`);
-  }
-  return { text: lines.join('\n  '), threads };
-}
-
-const positions = ({ shape, fromSteps, toSteps }: Move, { starts: [from, to] }: Frame): string =>
-  `let f = ${int(from)}${shape.map((_, axis) => term(`i${axis}`, fromSteps[axis] as number)).join('')};
-  let o = ${int(to)}${shape.map((_, axis) => term(`i${axis}`, toSteps[axis] as number)).join('')};`;
-
 /** One statement for each unit of a tile, guarded where a tile can reach over the end of an axis. */
 function eachUnit(move: Move, tile: readonly number[], statement: (from: string, to: string) => string): string {
   const { shape, fromSteps, toSteps } = move;
@@ -111,10 +82,9 @@ function eachUnit(move: Move, tile: readonly number[], statement: (from: string,
   return visit(0, 0, 0).join('\n  ');
 }
 
-function program(element: string, target: string, { group, counts }: Frame, threads: number, body: string): Shader {
-  const [fromCount, toCount] = counts;
-  const code = `@group(0) @binding(0) var<storage, read> source: array<${element}, ${fromCount}>;
-@group(0) @binding(1) var<storage, read_write> result: array<${target}, ${toCount}>;
+function program(element: string, target: string, frame: Frame, threads: number, body: string): Shader {
+  const { group } = frame;
+  const code = `${bindings(element, target, frame)}
 @compute @workgroup_size(${group})
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,
         @builtin(local_invocation_index) local: u32) {
@@ -135,12 +105,6 @@ function wordShader(move: Move, frame: Frame): Shader {
   const copies = eachUnit(move, tile, (from, to) => `result[${to}] = source[${from}];`);
   const element = type ?? `array<u32, ${words}>`;
   return program(element, element, frame, threads, [text, positions(move, frame), copies].join('\n  '));
-}
-
-/** An expression for the first bits of the unit of 1 or 2 bytes at a position, in the low bits of a u32. */
-function readUnit(unit: number, position: string, bits = unit * 8): string {
-  const [shift, mask] = unit === 1 ? [2, 3] : [1, 1];
-  return `extractBits(source[(${position}) >> ${shift}], u32((${position}) & ${mask}) * ${unit * 8}u, ${bits}u)`;
 }
 
 /** Units of 1 or 2 bytes that fill the target: each invocation writes whole words, which no other writes. */

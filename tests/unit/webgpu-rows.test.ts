@@ -1,6 +1,6 @@
 /** Copies through a texture, with a software adapter that counts its commands. */
 
-import { Tensor } from 'dlpack';
+import { type DType, Tensor } from 'dlpack';
 import { emptyCache, fromGPUBuffer } from 'dlpack/webgpu';
 import { equal, ok } from '../assert.js';
 import { test } from '../harness.js';
@@ -143,6 +143,23 @@ test('workgroups are as large as the device allows, and their grid has few that 
     .contiguous();
   ok(programs[0]?.includes('@workgroup_size(128)'), programs[0]);
   equal(dispatches, [[51, 2]]);
+});
+
+test('on a GPU with workgroups of 256, a transposition goes through shared memory', () => {
+  const isShared = (dtype: DType, shape: readonly number[], limits = {}, isFallbackAdapter = false) => {
+    const { gpuDevice, programs } = recorder();
+    Object.assign(gpuDevice.limits, limits);
+    gpuDevice.adapterInfo.isFallbackAdapter = isFallbackAdapter;
+    Tensor.empty(shape, dtype, { device: gpuDevice }).transpose().contiguous();
+    equal(programs.length, 1);
+    return programs[0]?.includes('workgroupBarrier();');
+  };
+  for (const dtype of ['uint8', 'float16', 'float32', 'int64'] as const) equal(isShared(dtype, [64, 64]), true, dtype);
+  equal(isShared('complex128', [64, 64]), false, 'units of 16 bytes');
+  equal(isShared('float32', [64, 3]), false, 'a short axis');
+  equal(isShared('float16', [63, 64]), false, 'rows that do not fill words');
+  equal(isShared('float32', [64, 64], { maxComputeInvocationsPerWorkgroup: 128 }), false, 'small workgroups');
+  equal(isShared('float32', [64, 64], {}, true), false, 'a software adapter');
 });
 
 test('the texture of a copy serves the next copy of the same layout', () => {
