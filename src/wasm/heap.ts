@@ -10,15 +10,16 @@ import { DLManagedTensor, DLManagedTensorVersioned } from '../abi/structs.js';
 import { checkOptions, type OptionNames } from '../base/options.js';
 import { cpu } from '../device.js';
 import { type DType, parseDType, sizeBytes } from '../dtype.js';
-import { ArgumentTypeError, BufferError, ConsumedError, ForeignError, textOf, VersionError } from '../errors.js';
+import { ArgumentTypeError, BufferError, ConsumedError, VersionError } from '../errors.js';
 import { checkShape, rowMajorStrides, sizeOf } from '../layout.js';
 import { DLPACK_VERSION } from '../protocol/managed.js';
 import { Descriptor, Flag } from '../storage/descriptor.js';
+import { disposeSymbol } from '../storage/storage.js';
 import { Tensor } from '../tensor.js';
 import { convertElements } from '../values/convert.js';
 import { descriptorOf, TensorView } from '../view.js';
 import { writeManaged } from './encode.js';
-import { bufferOf, type WasmAddress, type WasmExports, WasmModule } from './module.js';
+import { bufferOf, callModule, type WasmAddress, type WasmExports, WasmModule } from './module.js';
 import { WasmStorage } from './storage.js';
 
 export interface WasmHeapOptions {
@@ -42,13 +43,33 @@ export interface WasmExport<D extends DType = DType> {
   readonly address: WasmAddress;
   /** The same elements. The module's writes are visible here. */
   readonly tensor: Tensor<D>;
-  /** Frees the struct, and the copy of the elements if there is one. */
+  /** Frees the struct, and the copy of the elements if there is one. The garbage collector does so, too. */
   dispose(): void;
+  [disposeSymbol](): void;
 }
 
 const heapNames: OptionNames<WasmHeapOptions> = { memory64: 'boolean' };
 const importNames: OptionNames<ImportTensorOptions> = { release: true };
 const managedNames: OptionNames<ImportManagedOptions> = { versioned: 'boolean' };
+
+/** Frees the structs of exports whose tensors were never disposed. */
+const structs = new FinalizationRegistry<() => void>((free) => {
+  try {
+    free();
+  } catch {
+    // The module's free trapped. There is no caller to report to, and throwing here would end the process.
+  }
+});
+
+/** Frees a block at the first call. A function of its own, so that the result does not keep the tensor alive. */
+function freeOnce(module: WasmModule, block: number): () => void {
+  let isHeld = true;
+  return () => {
+    if (!isHeld) return;
+    isHeld = false;
+    module.free(block);
+  };
+}
 
 /**
  * The memory of one WebAssembly module. Tensors and views stay valid when the memory grows. Typed arrays do not: take
@@ -71,7 +92,7 @@ export class WasmHeap {
 
   /** A view of the tensor that a `DLTensor` describes. The module keeps the memory. */
   viewTensor(address: WasmAddress): TensorView {
-    return new TensorView(this.#describe(this.#module.offsetOf(address), 0n));
+    return new TensorView(this.#describe(this.#module.structAt(address), 0n));
   }
 
   /** A tensor over a `DLTensor` of the module, which `release` frees when the last owner is disposed. */
@@ -80,7 +101,7 @@ export class WasmHeap {
       throw new ArgumentTypeError('release', 'a function that frees the tensor in the module', options?.release);
     }
     checkOptions(options, importNames, '{ release: () => exports.tensor_free(address) }');
-    const offset = this.#module.offsetOf(address);
+    const offset = this.#module.structAt(address);
     this.#describe(offset, 0n); // the caller keeps the tensor if a check fails
     return new Tensor(this.#describe(offset, 0n, options.release));
   }
@@ -89,13 +110,13 @@ export class WasmHeap {
   importManaged(address: WasmAddress, options: ImportManagedOptions = {}): Tensor {
     checkOptions(options, managedNames, '{ versioned: false }');
     const module = this.#module;
-    const offset = module.offsetOf(address);
+    const offset = module.structAt(address);
     const place = { buffer: bufferOf(module.memory) as ArrayBuffer, byteOffset: offset, model: this.#model };
     const isVersioned = options.versioned !== false;
     const struct = isVersioned ? DLManagedTensorVersioned : DLManagedTensor;
     const { deleter, ...managed } = isVersioned ? decodeManagedTensorVersioned(place) : decodeManagedTensor(place);
     const run = deleter === 0n ? undefined : module.functionAt(deleter);
-    const release = run === undefined ? undefined : () => callDeleter(run, module.addressOf(offset));
+    const release = run === undefined ? undefined : () => callModule('deleter', run, module.addressOf(offset));
     try {
       const { version, flags } = managed as { version?: { major: number; minor: number }; flags?: bigint };
       if (version !== undefined && version.major !== DLPACK_VERSION[0]) {
@@ -128,14 +149,16 @@ export class WasmHeap {
   exportTensor<D extends DType>(tensor: TensorView<D>): WasmExport<D> {
     const { descriptor, block, address } = this.#write(tensor, null);
     const owner = new Tensor<D>(descriptor);
-    let isHeld = true;
+    const free = freeOnce(this.#module, block);
+    structs.register(owner, free);
     const dispose = (): void => {
-      if (!isHeld) return;
-      isHeld = false;
-      owner.dispose();
-      this.#module.free(block);
+      try {
+        owner.dispose();
+      } finally {
+        free();
+      }
     };
-    return { address, tensor: owner, dispose };
+    return { address, tensor: owner, dispose, [disposeSymbol]: dispose };
   }
 
   /**
@@ -178,8 +201,14 @@ export class WasmHeap {
   #allocate(shape: readonly number[], dtype: DType, flags: number): Descriptor {
     const info = parseDType(dtype);
     const nbytes = sizeBytes(info, sizeOf(shape), flags !== 0);
-    const start = this.#module.allocate(nbytes);
-    const storage = new WasmStorage(this.#module.memory, start, nbytes, () => this.#module.free(start));
+    const module = this.#module;
+    let block = module.allocate(nbytes);
+    if (block % info.alignment !== 0) {
+      module.free(block); // the allocator aligns to less than the elements need
+      block = module.allocate(nbytes + info.alignment - 1);
+    }
+    const start = Math.ceil(block / info.alignment) * info.alignment;
+    const storage = new WasmStorage(module.memory, start, nbytes, () => module.free(block));
     // Bits that belong to no element are never written.
     if (info.isSubByte) new Uint8Array(storage.buffer(), start, nbytes).fill(0);
     return new Descriptor(storage, info, cpu, shape, rowMajorStrides(shape), 0, flags);
@@ -224,15 +253,5 @@ export class WasmHeap {
       copy.storage.release();
       throw error;
     }
-  }
-}
-
-function callDeleter(deleter: (self: WasmAddress) => void, self: WasmAddress): void {
-  try {
-    deleter(self);
-  } catch (cause) {
-    throw new ForeignError('WebAssembly module', `The deleter of a tensor in a module failed: ${textOf(cause)}`, {
-      cause,
-    });
   }
 }

@@ -1,6 +1,6 @@
 /** The parts of a WebAssembly module that hold tensors: its memory, its allocator and its table of functions. */
 
-import { ArgumentTypeError, BufferError, describe, LoadError } from '../errors.js';
+import { ArgumentTypeError, BufferError, describe, ForeignError, LoadError, textOf } from '../errors.js';
 
 /** An address as the functions of the module take it: a number in 32-bit memory, a bigint in 64-bit memory. */
 export type WasmAddress = number | bigint;
@@ -69,8 +69,17 @@ export class WasmModule {
   /** An address of the module as an offset into its memory. Addresses above 2 GiB are negative numbers. */
   offsetOf(address: WasmAddress): number {
     if (typeof address === 'bigint') return Number(BigInt.asUintN(64, address));
-    if (!Number.isSafeInteger(address)) throw new ArgumentTypeError('address', 'an address in the memory', address);
+    if (!Number.isSafeInteger(address) || (!this.is64 && address >= 2 ** 32)) {
+      throw new ArgumentTypeError('address', 'an address in the memory', address);
+    }
     return this.is64 ? address : address >>> 0;
+  }
+
+  /** The offset of a struct. Functions of modules return NULL when they fail. */
+  structAt(address: WasmAddress): number {
+    const offset = this.offsetOf(address);
+    if (offset !== 0) return offset;
+    throw new ArgumentTypeError('address', 'the address of a struct', address, 'the module returned NULL');
   }
 
   /** An offset into the memory as the functions of the module take it. */
@@ -89,13 +98,17 @@ export class WasmModule {
     }
     // A 32-bit malloc would get the low 32 bits of a larger size, and return less memory.
     const fits = this.is64 || nbytes < 2 ** 32;
-    const offset = fits ? this.offsetOf(this.allocator(this.addressOf(Math.max(nbytes, 1)))) : 0;
+    const offset = fits ? this.offsetOf(callModule('malloc', this.allocator, this.addressOf(Math.max(nbytes, 1)))) : 0;
     if (offset === 0) throw new BufferError(`Out of memory: the WebAssembly module could not allocate ${nbytes} bytes`);
-    return offset;
+    const size = (bufferOf(this.memory) as ArrayBuffer).byteLength;
+    if (offset + nbytes <= size) return offset;
+    throw new BufferError(
+      `Expected ${nbytes} bytes from the module's malloc but it returned ${offset}, and the memory has ${size} bytes`,
+    );
   }
 
   free(offset: number): void {
-    this.deallocator?.(this.addressOf(offset));
+    if (this.deallocator !== null) callModule('free', this.deallocator, this.addressOf(offset));
   }
 
   /** The function of a function pointer. */
@@ -140,6 +153,18 @@ function partOf(exports: WasmExports, ...names: (keyof WasmExports)[]): unknown 
     for (const name of names) if (parts?.[name] !== undefined) return parts[name];
   }
   return undefined;
+}
+
+/** Calls a function of the module, which may trap. */
+export function callModule<R>(name: string, call: (value: WasmAddress) => R, value: WasmAddress): R {
+  try {
+    return call(value);
+  } catch (cause) {
+    // JavaScript converts no number to a 64-bit pointer.
+    const isWide = name === 'malloc' && cause instanceof TypeError;
+    const advice = isWide ? '; a module with 64-bit memory needs { memory64: true }' : '';
+    throw new ForeignError('WebAssembly module', `The module's ${name} failed: ${textOf(cause)}${advice}`, { cause });
+  }
 }
 
 function functionOf<F>(value: unknown): F | null {
