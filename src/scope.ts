@@ -23,19 +23,19 @@ export function scope<T>(action: () => T): T {
   const made: Tensor[] = [];
   const outer = recordTensors(made);
   let result: T;
+  let kept: ReadonlySet<unknown>;
   try {
     result = action();
+    if (typeof (result as { then?: unknown } | null)?.then === 'function') {
+      throw new ArgumentTypeError('action', 'a synchronous function', result, 'use scopeAsync(async (track) => ...)');
+    }
+    kept = found(result); // may call getters, which may throw
   } catch (error) {
     recordTensors(outer);
     disposeAll(made, none, true);
     throw error;
   }
   recordTensors(outer);
-  if (typeof (result as { then?: unknown } | null)?.then === 'function') {
-    disposeAll(made, none, true);
-    throw new ArgumentTypeError('action', 'a synchronous function', result, 'use scopeAsync(async (track) => ...)');
-  }
-  const kept = found(result);
   if (outer !== null) for (const tensor of made) if (kept.has(tensor)) outer.push(tensor);
   disposeAll(made, kept, false);
   return result;
@@ -61,15 +61,17 @@ export async function scopeAsync<T>(
     return value;
   };
   let result: T;
+  let kept: ReadonlySet<unknown>;
   try {
     result = await action(track);
+    kept = found(result); // may call getters, which may throw
   } catch (error) {
     isOver = true;
     disposeAll(tracked, none, true);
     throw error;
   }
   isOver = true;
-  disposeAll(tracked, found(result), false);
+  disposeAll(tracked, kept, false);
   return result;
 }
 

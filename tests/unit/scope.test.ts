@@ -153,3 +153,44 @@ test('an asynchronous scope that fails, and a scope that ends before its work', 
   }
   ok(String(refused).includes('dispose() method'));
 });
+
+test('a result whose getters throw: the tensors are disposed, and the error is thrown', async () => {
+  const hostile = [
+    () => ({
+      // biome-ignore lint/suspicious/noThenProperty: a scope reads it
+      get then() {
+        throw new RangeError('then');
+      },
+    }),
+    () => ({
+      get x() {
+        throw new RangeError('x');
+      },
+    }),
+  ];
+  for (const make of hostile) {
+    const made: Tensor[] = [];
+    const action = (): object => {
+      made.push(Tensor.from([1]));
+      return make();
+    };
+    let caught: unknown;
+    try {
+      scope(action);
+    } catch (error) {
+      caught = error;
+    }
+    ok(caught instanceof RangeError && made[0]?.isDisposed === true, String(caught));
+    caught = undefined;
+    try {
+      await scopeAsync(async (track) => {
+        made.push(track(Tensor.from([2])));
+        return make();
+      });
+    } catch (error) {
+      caught = error;
+    }
+    ok(caught instanceof RangeError && made[1]?.isDisposed === true, String(caught));
+    equal(scope(() => Tensor.from([3])).toArray(), [3], 'the next scope works');
+  }
+});
