@@ -321,6 +321,6 @@ export function checkDType(dtype: string, names: readonly string[], library: str
   if (names.includes(dtype)) return;
   throw new UnsupportedDTypeError(
     dtype,
-    `Expected a dtype of ${library} (${names.join(' ')}) but received '${dtype}'; use astype()`,
+    `Expected a dtype of ${library} (${names.join(' ')}) but received '${dtype}'; convert it first, as astype() does`,
   );
 }

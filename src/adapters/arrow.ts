@@ -88,7 +88,7 @@ function onlyChunk(vector: ArrowVector, options?: ArrowOptions): ArrowData {
   });
   const { data } = vector;
   if (data.length === 1) return typed(data[0]);
-  throw new BufferError('Expected one chunk; use Tensor.from(vector.toArray())');
+  throw new BufferError('Expected one chunk; use fromArrow(new arrow.Vector([data])) for each of vector.data');
 }
 
 /** Throws unless `data` has a type. */
@@ -97,25 +97,32 @@ function typed(data?: ArrowData): ArrowData {
   return data as ArrowData;
 }
 
-/** A tensor over the values of a vector. Booleans are bits (`'uint1'`), fixed-size lists are rows. */
+/** A tensor over the values of a vector. Booleans are bits (`'uint1'`), fixed-size lists are rows, also nested lists. */
 export function fromArrow(vector: ArrowVector, options?: ArrowOptions): Tensor {
   const chunk = onlyChunk(vector, options);
-  const { type, length } = chunk;
-  const isList = type.typeId === Type.FixedSizeList;
-  const elements = isList ? typed(chunk.children?.[0]) : chunk;
-  if (chunk.nullCount + elements.nullCount > 0 && options?.nulls !== 'ignore') {
+  const shape = [chunk.length];
+  let elements = chunk;
+  let { nullCount } = chunk;
+  for (; elements.type.typeId === Type.FixedSizeList; nullCount += elements.nullCount) {
+    shape.push(elements.type.listSize as number);
+    elements = typed(elements.children?.[0]);
+  }
+  if (nullCount > 0 && options?.nulls !== 'ignore') {
     throw new BufferError("Expected no nulls; pass { nulls: 'ignore' } and use arrowValidity()");
   }
-  if (type.typeId === Type.Bool) return bits(chunk.values, chunk, options);
-  const shape = isList ? [length, type.listSize as number] : [length];
+  if (chunk.type.typeId === Type.Bool) return bits(chunk.values, chunk, options);
   const dtype = dtypeOf(elements.type);
   checkDType(dtype, arrayDTypes, 'DLPack');
   return share(elements.values, { shape, dtype }, options);
 }
 
-/** Which elements of a vector are valid, as bits over its memory (1: valid); null when all are. */
+/**
+ * Which elements of a vector are valid, as bits over its memory (1: valid); null when all are. For lists: which lists, or
+ * if all lists are valid, which of their elements, on one axis.
+ */
 export function arrowValidity(vector: ArrowVector): Tensor | null {
-  const chunk = onlyChunk(vector);
+  let chunk = onlyChunk(vector);
+  while (chunk.nullCount === 0 && chunk.type.listSize) chunk = typed(chunk.children?.[0]);
   const { nullBitmap } = chunk;
   return chunk.nullCount === 0 || nullBitmap === null ? null : bits(nullBitmap, chunk);
 }

@@ -1,4 +1,4 @@
-/** `ImageData` of a canvas: rows by columns by red, green, blue and alpha. */
+/** `ImageData` of a canvas: rows by columns by red, green, blue and alpha; and images that name their channels. */
 
 import { LayoutError } from '../errors.js';
 import type { Tensor } from '../tensor.js';
@@ -9,6 +9,8 @@ export interface ImageDataLike {
   readonly data: object;
   readonly width: number;
   readonly height: number;
+  /** Of a `RawImage` of transformers.js, for example. Four when absent. */
+  readonly channels?: number;
 }
 
 export function isImageData(value: object): value is ImageDataLike {
@@ -19,7 +21,7 @@ export function isImageData(value: object): value is ImageDataLike {
 /** A tensor over the pixels of an image: `uint8`, or `float16` where the image has such pixels. */
 export function fromImageData(image: ImageDataLike, options?: AdaptOptions): Tensor {
   checkAdapt(image, image?.height, 'an ImageData', options);
-  return share(image.data, { shape: [image.height, image.width, 4] }, options);
+  return share(image.data, { shape: [image.height, image.width, image.channels ?? 4] }, options);
 }
 
 /** The array whose memory an image has. It keeps the memory, so it must live as long as the array of the image. */

@@ -68,8 +68,9 @@ const bufferOf = ({ ref }: JaxArray): GPUBufferLike =>
  */
 export function toJaxJs<T>(source: object, numpy: JaxModule<T>, options?: LendOptions): T {
   checkCopied(options, copied);
-  const make = (values: object, { shape, dtype }: Tensor, device?: string) =>
-    numpy.array(values as never, { shape: [...shape], dtype, device } as never);
+  // jax-js takes no typed array without elements.
+  const make = (values: object, { size, shape, dtype }: Tensor, device?: string) =>
+    numpy.array((size > 0 ? values : []) as never, { shape: [...shape], dtype, device } as never);
   return lend(
     source,
     names(),

@@ -45,7 +45,7 @@ export function fromOnnxRuntime(value: OnnxTensor, options?: AdaptOptions): Tens
   }
   if (location !== 'cpu' && location !== 'cpu-pinned') {
     throw new BufferError(
-      `Expected a tensor on 'cpu' or 'gpu-buffer' but received one on '${location}'; for an mlTensor use fromMLTensor()`,
+      `Expected a tensor on 'cpu' or 'gpu-buffer' but received one on '${location}'; ${location === 'none' ? 'it was disposed' : 'for an mlTensor use fromMLTensor()'}`,
     );
   }
   return share(value.data, { shape: dims, dtype: type as DType }, options);

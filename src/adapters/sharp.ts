@@ -1,6 +1,6 @@
 /** Raw images of sharp: rows by columns by channels. */
 
-import type { DType } from '../dtype.js';
+import { type DType, parseDType } from '../dtype.js';
 import { LayoutError } from '../errors.js';
 import type { Tensor } from '../tensor.js';
 import { type AdaptOptions, checkAdapt, type LendOptions, lend, share } from './share.js';
@@ -8,11 +8,16 @@ import { type AdaptOptions, checkAdapt, type LendOptions, lend, share } from './
 /** What `raw().toBuffer({ resolveWithObject: true })` resolves to. */
 export interface SharpImage {
   readonly data: Uint8Array;
-  readonly info: { readonly width: number; readonly height: number; readonly channels: number };
+  readonly info: {
+    readonly width: number;
+    readonly height: number;
+    readonly channels: number;
+    readonly depth?: string;
+  };
 }
 
 export interface SharpOptions extends AdaptOptions {
-  /** The dtype of `raw({ depth })`; `'uint8'` when absent. */
+  /** The dtype of the pixels. It is needed only where `info` does not contain their depth. */
   dtype?: DType;
 }
 
@@ -20,6 +25,20 @@ export function isSharp(value: object): value is SharpImage {
   const { data, info } = value as SharpImage;
   return ArrayBuffer.isView(data) && typeof info?.channels === 'number' && typeof info.height === 'number';
 }
+
+/** The dtypes of sharp's depths. */
+const depths: Record<string, DType> = {
+  char: 'int8',
+  uchar: 'uint8',
+  short: 'int16',
+  ushort: 'uint16',
+  int: 'int32',
+  uint: 'uint32',
+  float: 'float32',
+  double: 'float64',
+  complex: 'complex64',
+  dpcomplex: 'complex128',
+};
 
 /** A tensor over the pixels of a raw image. */
 export function fromSharp(image: SharpImage, options?: SharpOptions): Tensor {
@@ -30,8 +49,14 @@ export function fromSharp(image: SharpImage, options?: SharpOptions): Tensor {
     backend: true,
     dtype: true,
   });
-  const { width, height, channels } = image.info;
-  return share(image.data, { shape: [height, width, channels], dtype: options?.dtype ?? 'uint8' }, options);
+  const { width, height, channels, depth = 'uchar' } = image.info;
+  const dtype = options?.dtype ?? depths[depth] ?? 'uint8';
+  const shape = [height, width, channels];
+  // Pixels of another depth, or a compressed image, would be read as other values.
+  if (image.data.byteLength * 8 !== height * width * channels * parseDType(dtype).itemBits) {
+    throw new LayoutError(`Expected the bytes of raw ${dtype} pixels; use raw(), and pass { dtype }`, shape);
+  }
+  return share(image.data, { shape, dtype }, options);
 }
 
 /** A sharp pipeline that reads its pixels from the memory of a `uint8` tensor: `toSharp(x, sharp)`. */

@@ -137,8 +137,15 @@ testWith(absent, 'zarrita: a tensor is written to an array and read back', async
 });
 
 interface Arrow extends ArrowModule<ArrowVector> {
-  vectorFromArray(values: unknown[], type?: unknown): ArrowVector & { slice(from: number, to: number): ArrowVector };
+  vectorFromArray(
+    values: unknown[],
+    type?: unknown,
+  ): ArrowVector & {
+    slice(from: number, to: number): ArrowVector;
+    concat(...more: ArrowVector[]): ArrowVector;
+  };
   Int32: new () => unknown;
+  Float16: new () => unknown;
   Utf8: new () => unknown;
 }
 
@@ -179,6 +186,36 @@ testWith(absent, 'arrow: slices, booleans as bits, nulls refused or shown', () =
     [3, 4],
   ]);
   throws('LayoutError', 'axes', () => toArrow(Tensor.zeros([1, 1, 1], 'int32'), arrow));
+});
+
+testWith(absent, 'arrow: nested lists have an axis each, and elements of lists may be null', () => {
+  const arrow = load<Arrow>('apache-arrow');
+  const lists = (size: number, item: unknown) =>
+    new arrow.FixedSizeList(size, new arrow.Field('x', item as never) as never);
+  const cube = [[[1, 2, 3], [4, 5, 6]], [[7, 8, 9], [10, 11, 12]]]; // biome-ignore format: one line
+  const nested = arrow.vectorFromArray(cube, lists(2, lists(3, new arrow.Int32())));
+  equal(fromArrow(nested).toArray(), cube);
+  equal(fromArrow(nested.slice(1, 2)).toArray(), cube.slice(1));
+
+  const holes = arrow.vectorFromArray([[1, null], [3, 4], [null, 6]], lists(2, new arrow.Int32())); // biome-ignore format: one line
+  throws('BufferError', 'nulls', () => fromArrow(holes));
+  equal(fromArrow(holes, { nulls: 'ignore' }).shape, [3, 2]);
+  equal(arrowValidity(holes)?.toArray(), [1, 0, 1, 1, 0, 1]);
+  equal(arrowValidity(holes.slice(1, 3))?.toArray(), [1, 1, 0, 1]);
+  equal(arrowValidity(nested), null);
+  const rows = arrow.vectorFromArray([[1, 2], null], lists(2, new arrow.Int32()));
+  equal(arrowValidity(rows)?.toArray(), [1, 0], 'which lists are valid');
+});
+
+testWith(absent, 'arrow: the error about chunks says what works for every type', () => {
+  const arrow = load<Arrow>('apache-arrow');
+  const halves = arrow.vectorFromArray([1.5, 2.5], new arrow.Float16());
+  const both = halves.concat(halves.slice(1, 2));
+  throws('BufferError', 'use fromArrow(new arrow.Vector([data])) for each of vector.data', () => fromArrow(both));
+  equal(
+    both.data.map((data) => fromArrow(new arrow.Vector([data] as never)).toArray()),
+    [[1.5, 2.5], [2.5]],
+  );
 });
 
 type Sharp = (

@@ -34,6 +34,15 @@ testWith(absent, 'jax-js: every dtype goes through the library and comes back, a
   }
 });
 
+testWith(absent, 'jax-js: arrays without elements and without axes', () => {
+  for (const shape of [[0], [0, 3], [2, 0]]) {
+    const a = toJaxJs(Tensor.empty(shape, 'int32'), jax.numpy);
+    equal([a.dtype, a.shape, fromJaxJs(a).shape], ['int32', shape, shape]);
+    a.dispose();
+  }
+  equal(fromJaxJs(toJaxJs(Tensor.from(5, { dtype: 'int32' }), jax.numpy)).toArray(), 5);
+});
+
 testWith(absent, 'jax-js: results of operations, and errors', () => {
   const { numpy } = jax;
   const a = toJaxJs(Tensor.from([1, 2], { dtype: 'float32' }), numpy);

@@ -110,7 +110,16 @@ testWith(absent, 'onnxruntime: memory is freed when the library has dropped it',
 testWith(absent, 'onnxruntime: dtypes that the library lacks', () => {
   throws('UnsupportedDTypeError', 'astype', () => toOnnxRuntime(Tensor.zeros([2], 'bfloat16'), ort));
   const text = { type: 'string', dims: [1], location: 'cpu', data: ['a'] };
-  throws('UnsupportedDTypeError', "'string'", () => fromOnnxRuntime(text));
+  throws('UnsupportedDTypeError', "'string'; convert it first", () => fromOnnxRuntime(text));
+});
+
+testWith(absent, 'onnxruntime: the error for a tensor that was disposed names that', () => {
+  const value = new ort.Tensor('float32', Float32Array.of(1), [1]) as OrtTensor & { dispose(): void };
+  const x = fromOnnxRuntime(value);
+  value.dispose();
+  equal(x.toArray(), [1], 'the tensor keeps the memory');
+  throws('BufferError', 'it was disposed', () => fromOnnxRuntime(value));
+  throws('BufferError', 'it was disposed', () => adapt(value));
 });
 
 testWith(absent, 'onnxruntime: a GPU tensor is carried, and disposed exactly once', () => {

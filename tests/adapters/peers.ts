@@ -23,6 +23,19 @@ export interface Peer {
 // biome-ignore lint/suspicious/noExplicitAny: each library has types of its own, and a test of values needs none
 type Library = any;
 
+/** The depths of sharp's raw images. */
+const depths: Partial<Record<DType, string>> = {
+  int8: 'char',
+  uint8: 'uchar',
+  int16: 'short',
+  uint16: 'ushort',
+  int32: 'int',
+  uint32: 'uint',
+  float32: 'float',
+  float64: 'double',
+  complex64: 'complex',
+};
+
 const flat = (rows: unknown): number[] => [rows].flat(9) as number[];
 
 /** The peers that run in Node, Bun and Deno. `use` makes the library's backend current. */
@@ -139,10 +152,13 @@ export async function loadPeers(): Promise<(Peer & { use?: () => Promise<unknown
       library: 'sharp',
       shape: [2, 1, 3],
       make: (data, dtype) => {
-        if (dtype !== 'uint8') throw new Error('the depth is an option of fromSharp');
-        return { data, info: { width: 1, height: 2, channels: 3 } };
+        const { buffer, byteOffset, byteLength } = data as Uint8Array;
+        const depth = depths[dtype];
+        if (depth === undefined) throw new Error('sharp has no such depth');
+        const info = { width: 1, height: 2, channels: 3, depth };
+        return { data: new Uint8Array(buffer, byteOffset, byteLength), info, elements: data };
       },
-      read: async (object: Library) => object.data ?? (await object.raw().toBuffer()),
+      read: async (object: Library) => object.elements ?? (await object.raw().toBuffer()),
       from: adapters.fromSharp,
       to: (x) => adapters.toSharp(x, sharp) as object,
     },
