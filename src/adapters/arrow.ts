@@ -88,7 +88,7 @@ function onlyChunk(vector: ArrowVector, options?: ArrowOptions): ArrowData {
   });
   const { data } = vector;
   if (data.length === 1) return typed(data[0]);
-  throw new BufferError('Expected one chunk; use fromArrow(new arrow.Vector([data])) for each of vector.data');
+  throw new BufferError('Expected one chunk; use new arrow.Vector([data]) for each of vector.data');
 }
 
 /** Throws unless `data` has a type. */

@@ -14,7 +14,7 @@ import { ArgumentTypeError, BufferError, ConsumedError, VersionError } from '../
 import { checkShape, rowMajorStrides, sizeOf } from '../layout.js';
 import { DLPACK_VERSION } from '../protocol/managed.js';
 import { Descriptor, Flag } from '../storage/descriptor.js';
-import { disposeSymbol } from '../storage/storage.js';
+import { disposeSymbol, releaseAfter } from '../storage/storage.js';
 import { Tensor } from '../tensor.js';
 import { convertElements } from '../values/convert.js';
 import { descriptorOf, TensorView } from '../view.js';
@@ -52,24 +52,8 @@ const heapNames: OptionNames<WasmHeapOptions> = { memory64: 'boolean' };
 const importNames: OptionNames<ImportTensorOptions> = { release: true };
 const managedNames: OptionNames<ImportManagedOptions> = { versioned: 'boolean' };
 
-/** Frees the structs of exports whose tensors were never disposed. */
-const structs = new FinalizationRegistry<() => void>((free) => {
-  try {
-    free();
-  } catch {
-    // The module's free trapped. There is no caller to report to, and throwing here would end the process.
-  }
-});
-
-/** Frees a block at the first call. A function of its own, so that the result does not keep the tensor alive. */
-function freeOnce(module: WasmModule, block: number): () => void {
-  let isHeld = true;
-  return () => {
-    if (!isHeld) return;
-    isHeld = false;
-    module.free(block);
-  };
-}
+/** The struct of each export, which the collector frees with its tensor if it was not disposed. */
+const structs = new WeakMap<Tensor, WasmStorage>();
 
 /**
  * The memory of one WebAssembly module. Tensors and views stay valid when the memory grows. Typed arrays do not: take
@@ -149,15 +133,9 @@ export class WasmHeap {
   exportTensor<D extends DType>(tensor: TensorView<D>): WasmExport<D> {
     const { descriptor, block, address } = this.#write(tensor, null);
     const owner = new Tensor<D>(descriptor);
-    const free = freeOnce(this.#module, block);
-    structs.register(owner, free);
-    const dispose = (): void => {
-      try {
-        owner.dispose();
-      } finally {
-        free();
-      }
-    };
+    const struct = this.#own(block, block, 0);
+    structs.set(owner as Tensor, struct);
+    const dispose = (): void => releaseAfter(struct, () => owner.dispose());
     return { address, tensor: owner, dispose, [disposeSymbol]: dispose };
   }
 
@@ -198,6 +176,12 @@ export class WasmHeap {
     }
   }
 
+  /** Memory in a block of the module. A function of its own, so that the deleter refers to nothing that uses the memory. */
+  #own(block: number, start: number, nbytes: number): WasmStorage {
+    const module = this.#module;
+    return new WasmStorage(module.memory, start, nbytes, () => module.free(block));
+  }
+
   #allocate(shape: readonly number[], dtype: DType, flags: number): Descriptor {
     const info = parseDType(dtype);
     const nbytes = sizeBytes(info, sizeOf(shape), flags !== 0);
@@ -208,7 +192,7 @@ export class WasmHeap {
       block = module.allocate(nbytes + info.alignment - 1);
     }
     const start = Math.ceil(block / info.alignment) * info.alignment;
-    const storage = new WasmStorage(module.memory, start, nbytes, () => module.free(block));
+    const storage = this.#own(block, start, nbytes);
     // Bits that belong to no element are never written.
     if (info.isSubByte) new Uint8Array(storage.buffer(), start, nbytes).fill(0);
     return new Descriptor(storage, info, cpu, shape, rowMajorStrides(shape), 0, flags);

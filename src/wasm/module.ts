@@ -102,9 +102,7 @@ export class WasmModule {
     if (offset === 0) throw new BufferError(`Out of memory: the WebAssembly module could not allocate ${nbytes} bytes`);
     const size = (bufferOf(this.memory) as ArrayBuffer).byteLength;
     if (offset + nbytes <= size) return offset;
-    throw new BufferError(
-      `Expected ${nbytes} bytes from the module's malloc but it returned ${offset}, and the memory has ${size} bytes`,
-    );
+    throw new BufferError(`The module's malloc returned ${offset}, which is outside its memory of ${size} bytes`);
   }
 
   free(offset: number): void {
