@@ -55,6 +55,8 @@ struct alignas(8) WireHeader {
   uint32_t last_layout;
   // 1: JavaScript writes a request, so numbers that it releases are not used again
   uint32_t preparing;
+  // arguments of the call from Python that JavaScript has taken over, counted by it
+  uint32_t taken;
 };
 static_assert(offsetof(WireHeader, slot) == 0);
 static_assert(offsetof(WireHeader, top) == 4);
@@ -64,6 +66,7 @@ static_assert(offsetof(WireHeader, known_signature) == 16);
 static_assert(offsetof(WireHeader, checked_layouts) == 20);
 static_assert(offsetof(WireHeader, last_layout) == 52);
 static_assert(offsetof(WireHeader, preparing) == 56);
+static_assert(offsetof(WireHeader, taken) == 60);
 static_assert(sizeof(WireHeader) == 64);
 
 // A tensor. The lengths of its axes follow as doubles, then as many strides in elements.

@@ -29,7 +29,9 @@ void DeleteDuringHandover(DLManagedTensorVersioned* managed) {
   current->deleter(managed);
 }
 
-// Returns the object, or NULL with an exception set. Takes over the managed tensor in both cases.
+// Returns the object, or NULL with an exception set. Takes over the managed tensor in both cases: dlpack.h says that
+// the table steals its ownership, with no exception for failures, and deleting what a table has taken over would free
+// it twice. A table that fails without taking it over leaks it.
 Object* HandToTable(const DLPackExchangeAPI& table, DLManagedTensorVersioned* managed) {
   void* object = nullptr;
   return table.managed_tensor_to_py_object_no_sync(managed, &object) == 0 ? static_cast<Object*>(object) : nullptr;

@@ -80,11 +80,14 @@ static const char* Dispatch(FunctionRequest* request, napi_value* result) {
   for (uint32_t i = 0; i < request->count; ++i, count += 2) {
     has_room = Deliver(env, objects, &request->values[i], &values[count]) && has_room;
   }
-  if (!has_room) {
-    for (size_t at = 4; at < count; at += 2) TakeBack(env, objects, &values[at]);
-    return kTooLong;
-  }
-  return CallJavaScript(objects, objects->on_call, count, values, result) ? nullptr : kEnding;
+  WireHeader* header = HeaderOf(objects->instance);
+  const uint32_t outer = header->taken;  // of a call around this call
+  header->taken = 0;
+  const bool good = has_room && CallJavaScript(objects, objects->on_call, count, values, result);
+  // JavaScript may have found its stack full before it took all of them.
+  for (size_t at = 4 + 2 * size_t{header->taken}; at < count; at += 2) TakeBack(env, objects, &values[at]);
+  header->taken = outer;
+  return good ? nullptr : has_room ? kEnding : kTooLong;
 }
 
 // Raises the error for a call that JavaScript did not answer. GIL held.

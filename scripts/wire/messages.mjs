@@ -54,6 +54,7 @@ const core = [
       ['checkedLayouts', 'u32', 'numbers of the layouts that native code keeps, written by it; 0: none', keptLayouts],
       ['lastLayout', 'u32', 'the last number that JavaScript gave to a layout'],
       ['preparing', 'u32', '1: JavaScript writes a request, so numbers that it releases are not used again'],
+      ['taken', 'u32', 'arguments of the call from Python that JavaScript has taken over, counted by it'],
     ],
   },
   {

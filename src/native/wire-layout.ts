@@ -44,6 +44,7 @@ export const enum WireHeader {
   CHECKED_LAYOUTS = 5, // u32[8]: numbers of the layouts that native code keeps, written by it; 0: none
   LAST_LAYOUT = 13, // u32: the last number that JavaScript gave to a layout
   PREPARING = 14, // u32: 1: JavaScript writes a request, so numbers that it releases are not used again
+  TAKEN = 15, // u32: arguments of the call from Python that JavaScript has taken over, counted by it
   WORDS = 8,
 }
 

@@ -1,12 +1,16 @@
 /** Calls of JavaScript functions from Python. */
 
 import { ArgumentTypeError, BufferError, textOf } from '../errors.js';
+import { wire } from '../native/wire.js';
+import { WireHeader } from '../native/wire-layout.js';
 import { runInside } from './async.js';
 import { binding } from './binding.js';
 import { PythonError } from './error.js';
 import { functionOf, type JavaScriptFunction, Thrown } from './functions.js';
 import { isPyObject, type PyObject, referenceOf } from './object.js';
 import { hold, toValue, wrap } from './operations.js';
+
+const { u32 } = wire;
 
 /**
  * A Python object for a JavaScript function, which the program can keep and release. Passing the function itself makes
@@ -52,7 +56,10 @@ export function onCall(number: number, request: number, call: number, pairs: num
 /** Passes keyword arguments as an object at the end. */
 function readArguments(pairs: number, values: readonly unknown[]): unknown[] {
   const args: unknown[] = [];
-  for (let i = 0; i < values.length; i += 2) args.push(toValue(values[i] as number, values[i + 1]));
+  for (let i = 0; i < values.length / 2; i++) {
+    args[i] = toValue(values[2 * i] as number, values[2 * i + 1]);
+    u32[WireHeader.TAKEN] = i + 1; // native code releases the others when this function throws
+  }
   if (pairs === 0) return args;
   const keywords = Object.create(null) as Record<string, unknown>;
   const first = args.length - 2 * pairs;

@@ -45,13 +45,14 @@ let isRegistering = false;
 
 /** Registers the storage with the garbage collector, in case its last Tensor is never disposed. */
 export function collectLater(storage: Collectable): void {
+  // Calls come first. Where the stack is full they throw, and the storage is not in the list.
+  if (!isRegistering) {
+    endOfTick(registerTick);
+    isRegistering = true;
+  } else if (pendingCount >= BATCH) registerPending();
   storage.nextPending = pending;
   pending = storage;
   pendingCount++;
-  if (!isRegistering) {
-    isRegistering = true;
-    endOfTick(registerTick);
-  } else if (pendingCount >= BATCH) registerPending();
 }
 
 /** Called when a storage is released. A storage that lived only briefly, as most do, leaves the list. */

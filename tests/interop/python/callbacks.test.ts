@@ -372,6 +372,38 @@ testWith(pythonMissing, 'endless recursion through both languages ends with an e
   );
 });
 
+testWith(pythonMissing, 'arguments of calls that find the stack full are released', async () => {
+  const [give, count] = define(
+    'import weakref\nlive, full = weakref.WeakSet(), []\nclass Argument: pass\ndef made():\n  made = Argument()\n' +
+      '  live.add(made)\n  return made\ndef give(f):\n  try: f(made(), [made()], 1, key=made())\n' +
+      "  except RuntimeError as error:\n    if 'stack is full' in str(error): full.append(1)\n    else: raise\ndef count(): return len(live), len(full)",
+    'give',
+    'count',
+  );
+  const counts = () => [...(count() as Iterable<number>)] as [live: number, full: number];
+  let calls = 0;
+  const take = () => {
+    calls++;
+  };
+  /** Fills the stack, and calls from each level on the way back until there is room for the function. */
+  const descend = (): void => {
+    try {
+      descend();
+    } catch (error) {
+      try {
+        if (calls === 0) give(take);
+      } catch {}
+      if (calls === 0) throw error;
+    }
+  };
+  for (let round = 0; round < 5; round++) {
+    calls = 0;
+    descend();
+  }
+  ok(counts()[1] > 0, 'no call found the stack full');
+  ok(await settleUntil(() => counts()[0] === 0), `${counts()[0]} arguments stay`);
+});
+
 testWith(pythonMissing, 'too many arguments for a function', () => {
   equal((caught(() => py.eval('lambda f: f(*range(121))')(() => 1)) as PythonError).type, 'TypeError');
   equal(
