@@ -1,8 +1,8 @@
 /** `AudioBuffer` of Web Audio, with an array for each channel. */
 
-import { LayoutError } from '../errors.js';
+import { ArgumentTypeError, LayoutError } from '../errors.js';
 import { Tensor } from '../tensor.js';
-import { type AdaptOptions, checkAdapt, checkCopied, lend, share } from './share.js';
+import { type AdaptOptions, callLibrary, checkAdapt, checkCopied, lend, share } from './share.js';
 
 /** The part of `AudioBuffer` that the adapter uses. */
 export interface AudioBufferLike {
@@ -32,7 +32,13 @@ export function fromAudioBuffer(audio: AudioBufferLike, options?: AudioOptions):
   });
   const { numberOfChannels, length } = audio;
   const { channel } = options ?? {};
-  if (channel !== undefined) return share(audio.getChannelData(channel), { shape: [length] }, options);
+  if (channel !== undefined) {
+    // A page would take a string for channel 0.
+    if (!Number.isInteger(channel) || channel < 0 || channel >= numberOfChannels) {
+      throw new ArgumentTypeError('channel', `an integer below ${numberOfChannels}`, channel);
+    }
+    return share(audio.getChannelData(channel), { shape: [length] }, options);
+  }
   if (numberOfChannels === 1) return share(audio.getChannelData(0), { shape: [1, length] }, options);
   checkCopied(options, 'each channel has its own array; pass { channel }');
   const tensor = Tensor.empty([numberOfChannels, length], 'float32');
@@ -57,7 +63,7 @@ export function toAudioBuffer<T extends AudioBufferLike = AudioBufferLike>(
     (array, { shape, ndim }) => {
       const [numberOfChannels = 0, length = 0] = shape;
       if (ndim !== 2) throw new LayoutError('Expected channels by time for AudioBuffer', shape);
-      const audio = new Made({ numberOfChannels, length, sampleRate } as never);
+      const audio = callLibrary('AudioBuffer', () => new Made({ numberOfChannels, length, sampleRate } as never));
       for (let i = 0; i < numberOfChannels; i++) {
         audio.getChannelData(i).set((array as Float32Array).subarray(i * length, (i + 1) * length));
       }

@@ -2,7 +2,7 @@
 
 import { LayoutError } from '../errors.js';
 import type { Tensor } from '../tensor.js';
-import { type AdaptOptions, checkAdapt, type LendOptions, lend, share } from './share.js';
+import { type AdaptOptions, callLibrary, checkAdapt, checkCopied, type LendOptions, lend, share } from './share.js';
 
 /** The part of `ImageData` that the adapter uses. */
 export interface ImageDataLike {
@@ -47,9 +47,13 @@ export function toImageData<T = ImageDataLike>(
       if (ndim !== 3 || channels !== 4) {
         throw new LayoutError('Expected rows by columns by four channels for ImageData', shape);
       }
-      const pixels = new Uint8ClampedArray(array.buffer, array.byteOffset, array.length);
+      let pixels = new Uint8ClampedArray(array.buffer, array.byteOffset, array.length);
+      if (array.buffer[Symbol.toStringTag] === 'SharedArrayBuffer') {
+        checkCopied(options, 'an ImageData cannot have a SharedArrayBuffer; allow a copy');
+        pixels = pixels.slice();
+      }
       lentTo.set(pixels, array);
-      return new Made(pixels as never, width, height);
+      return callLibrary('ImageData', () => new Made(pixels as never, width, height));
     },
   );
 }

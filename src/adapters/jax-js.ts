@@ -41,7 +41,7 @@ export function isJaxJs(value: object): value is JaxArray {
  * array on WebGPU is shared, and the tensor holds the reference. Other arrays are copied.
  */
 export function fromJaxJs(value: JaxArray, options?: AdaptOptions): Tensor {
-  checkAdapt(value, value?.refCount, 'a jax-js Array', options);
+  checkAdapt(value, value?.refCount || null, 'a live jax-js Array', options);
   const { shape, dtype, device } = value;
   checkDType(dtype, names(), 'DLPack');
   if (device === 'webgpu') {

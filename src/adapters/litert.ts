@@ -10,6 +10,7 @@ import { type AdaptOptions, checkAdapt, checkCopied, type LendOptions, lend, sha
 export interface LiteRTTensor {
   readonly type: { readonly dtype: string; readonly layout: { readonly dimensions: ArrayLike<number> } };
   readonly accelerator: string;
+  readonly deleted?: boolean;
   toTypedArray(): unknown;
   toGpuBuffer(): unknown;
   delete(): void;
@@ -32,7 +33,7 @@ export function isLiteRT(value: object): value is LiteRTTensor {
 
 /** A copy of a tensor in host memory. A tensor on WebGPU is shared and taken over: the last owner deletes it. */
 export function fromLiteRT(value: LiteRTTensor, options?: AdaptOptions): Tensor {
-  checkAdapt(value, value?.toTypedArray, 'a LiteRT.js Tensor', options);
+  checkAdapt(value, value?.deleted ? null : value?.toTypedArray, 'a live LiteRT.js Tensor', options);
   const { dtype, layout } = value.type;
   const shape = Array.from(layout.dimensions);
   checkDType(dtype, names, 'DLPack');

@@ -5,7 +5,7 @@
 
 import { checkOptions, type OptionNames } from '../base/options.js';
 import { arrayDTypes, checkDType, type DType, dtypeOfArray, type TypedArray } from '../dtype.js';
-import { ArgumentTypeError, BufferError } from '../errors.js';
+import { ArgumentTypeError, BufferError, ForeignError, textOf } from '../errors.js';
 import { copyOf, fromDLPack } from '../from-dlpack.js';
 import type { WrapOptions } from '../storage/arrays.js';
 import type { Descriptor } from '../storage/descriptor.js';
@@ -102,6 +102,15 @@ export function memoryOf(data: object): TypedArray {
   const { buffer, byteOffset, byteLength } = data as Uint8Array;
   if (buffer === undefined) throw new ArgumentTypeError('data', 'elements in a typed array', data, 'use Tensor.from()');
   return new Uint8Array(buffer, byteOffset, byteLength);
+}
+
+/** Calls a library, whose own errors become a typed error. */
+export function callLibrary<R>(library: string, call: () => R): R {
+  try {
+    return call();
+  } catch (cause) {
+    throw new ForeignError(library, `${library} failed: ${textOf(cause)}`, { cause });
+  }
 }
 
 /**

@@ -3,7 +3,7 @@
 import { type DType, parseDType } from '../dtype.js';
 import { LayoutError } from '../errors.js';
 import type { Tensor } from '../tensor.js';
-import { type AdaptOptions, checkAdapt, type LendOptions, lend, share } from './share.js';
+import { type AdaptOptions, callLibrary, checkAdapt, type LendOptions, lend, share } from './share.js';
 
 /** What `raw().toBuffer({ resolveWithObject: true })` resolves to. */
 export interface SharpImage {
@@ -72,7 +72,7 @@ export function toSharp<T>(source: object, sharp: (input: never, options: never)
     (array, { shape, ndim }) => {
       const [height, width, channels = 1] = shape;
       if (ndim < 2 || ndim > 3) throw new LayoutError('Expected rows by columns by channels for an image', shape);
-      return sharp(array as never, { raw: { width, height, channels } } as never);
+      return callLibrary('sharp', () => sharp(array as never, { raw: { width, height, channels } } as never));
     },
   );
 }

@@ -12,6 +12,7 @@ export interface TensorFlowTensor {
   readonly shape: readonly number[];
   readonly dtype: string;
   readonly dataId: object;
+  readonly isDisposed?: boolean;
   dataSync(): unknown;
 }
 
@@ -57,17 +58,17 @@ export function isTensorFlow(value: object): value is TensorFlowTensor {
  * the `tf.Tensor` was disposed.
  */
 export function fromTensorFlow(value: TensorFlowTensor, options?: AdaptOptions): Tensor {
-  checkAdapt(value, value?.dataId, 'a tf.Tensor', options);
+  checkAdapt(value, value?.isDisposed ? null : value?.dataId, 'a live tf.Tensor', options);
   const { dataId, dtype, shape } = value;
   checkDType(dtype, names, 'DLPack');
   const backend = options?.backend as GpuBackend | undefined;
-  if (backend === undefined) {
+  if (!backend) {
     const array = value.dataSync();
     // A backend with its own memory makes a new array each time. Check only where it matters, because a download is slow.
     const copied = options?.copy === false && value.dataSync() !== array && 'the backend has its own memory';
     return share(array, { shape, dtype: dtype as DType }, options, copied);
   }
-  if (!backend?.submitQueue) throw new ArgumentTypeError('backend', 'tf.backend() on WebGPU', backend);
+  if (!backend.submitQueue) throw new ArgumentTypeError('backend', 'tf.backend() on WebGPU', backend);
   const { hold } = gpuBuffers();
   // A second tensor over the same data keeps the buffer from being reused.
   const held = (value as TensorFlowTensor & { clone(): HeldTensor }).clone();

@@ -2,7 +2,7 @@
 
 import { BufferError, LayoutError } from '../errors.js';
 import { Tensor } from '../tensor.js';
-import { type AdaptOptions, checkAdapt, checkCopied, lend } from './share.js';
+import { type AdaptOptions, callLibrary, checkAdapt, checkCopied, lend } from './share.js';
 
 /** The part of `VideoFrame` that the adapter uses. */
 export interface VideoFrameLike {
@@ -49,10 +49,13 @@ export function toVideoFrame<T = VideoFrameLike>(
     'call',
     'use toVideoFrame(x, init, VideoFrame), with the class',
     undefined,
-    (array, { shape }) => {
+    (array, { shape, ndim }) => {
       const [codedHeight, codedWidth, channels] = shape;
-      if (channels !== 4) throw new LayoutError('Expected rows by columns by four channels for VideoFrame', shape);
-      return new Made(array as never, { format: 'RGBA', codedWidth, codedHeight, ...init } as never);
+      if (ndim !== 3 || channels !== 4) {
+        throw new LayoutError('Expected rows by columns by four channels for VideoFrame', shape);
+      }
+      const whole = { format: 'RGBA', codedWidth, codedHeight, ...init };
+      return callLibrary('VideoFrame', () => new Made(array as never, whole as never));
     },
   );
 }

@@ -1,7 +1,7 @@
 /** Images whose pixels have another depth or another number of channels, and bytes that are not pixels. */
 
 import { Tensor } from 'dlpack';
-import { adapt, fromImageData, fromSharp, type SharpImage } from 'dlpack/adapters';
+import { adapt, fromImageData, fromSharp, type SharpImage, toSharp } from 'dlpack/adapters';
 import { equal, throws } from '../assert.js';
 import { testWith } from '../harness.js';
 import { load, loadModule, missing } from './libraries.js';
@@ -60,6 +60,12 @@ testWith(absent, 'sharp: bytes that are not the pixels of the image are refused'
   const { depth, ...info } = deep.info;
   throws('LayoutError', 'pass { dtype }', () => fromSharp({ data: deep.data, info }));
   equal([depth, fromSharp({ data: deep.data, info }, { dtype: 'uint16' }).toArray()], ['ushort', values]);
+});
+
+testWith(absent, 'sharp: what the library itself refuses is a typed error with its message', () => {
+  const sharp = load<Sharp>('sharp');
+  throws('ForeignError', 'sharp failed: Error: Expected width', () => toSharp(Tensor.zeros([1, 1, 5], 'uint8'), sharp));
+  throws('ForeignError', 'empty', () => toSharp(Tensor.zeros([0, 1, 3], 'uint8'), sharp));
 });
 
 testWith(absent, 'a RawImage of transformers.js has its own number of channels', async () => {

@@ -31,6 +31,7 @@ testWith(absent, 'jax-js: every dtype goes through the library and comes back, a
     y.set(0, 1, 1);
     equal(Number(fromJaxJs(a).get(0, 1)), 0, 'a copy');
     a.dispose();
+    throws('TypeError', 'Expected a live jax-js Array for value', () => fromJaxJs(a));
   }
 });
 

@@ -30,6 +30,7 @@ test('LiteRT.js: host memory is copied, GPU memory shared and deleted exactly on
     delete: () => void deleted++,
   });
   equal(adapt(make('wasm')).toArray(), [[1, 2]]);
+  throws('TypeError', 'Expected a live LiteRT.js Tensor', () => fromLiteRT({ ...make('wasm'), deleted: true }));
   throws('BufferError', 'copies', () => fromLiteRT(make('wasm'), { copy: false }));
   equal(deleted, 0);
   const x = fromLiteRT(make('webgpu'), { gpuDevice: {} });

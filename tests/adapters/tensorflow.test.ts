@@ -72,6 +72,8 @@ testWith(absent, 'tensorflow: tidy and keep work as in the library itself', asyn
   const y = fromTensorFlow(kept);
   kept.dispose();
   equal([tf.memory().numTensors, y.toArray()], [before, [2]]);
+  throws('TypeError', 'Expected a live tf.Tensor for value', () => fromTensorFlow(kept));
+  throws('TypeError', 'Expected a live tf.Tensor for value', () => adapt(kept));
 });
 
 testWith(absent, 'tensorflow: the WebAssembly backend copies', async () => {

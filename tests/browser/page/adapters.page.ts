@@ -59,6 +59,16 @@ test('ImageData: shared in both directions, and drawn', () => {
   equal(y.get(0, 0, 1), 8);
 });
 
+test('ImageData: shared memory is copied, and what the page refuses is a typed error', () => {
+  throws('ForeignError', 'ImageData failed: ', () => toImageData(Tensor.zeros([0, 1, 4], 'uint8')));
+  if (!('SharedArrayBuffer' in globalThis)) return; // a page has it only when it is isolated from others
+  const shared = Tensor.wrap(new Uint8Array(new SharedArrayBuffer(4)), { shape: [1, 1, 4] }).fill(3);
+  const image = toImageData<Image>(shared);
+  shared.set(0, 0, 0, 9);
+  equal([...image.data], [3, 3, 3, 3]);
+  throws('BufferError', 'SharedArrayBuffer', () => toImageData(shared, undefined, { copy: false }));
+});
+
 // Other browsers do not convert the format of a frame.
 if (/Chrom/.test(navigator.userAgent)) {
   test('VideoFrame: pixels arrive as they were, in both directions', async () => {
@@ -73,6 +83,11 @@ if (/Chrom/.test(navigator.userAgent)) {
     equal((await fromVideoFrame(frame)).toArray(), pixels.toArray());
     throws('TypeError', 'await fromVideoFrame', () => adapt(frame));
     frame.close();
+    throws('LayoutError', 'four channels', () => toVideoFrame(Tensor.zeros([1, 1, 4, 2], 'uint8'), { timestamp: 0 }));
+    throws('ForeignError', 'VideoFrame failed: ', () =>
+      toVideoFrame(Tensor.zeros([0, 1, 4], 'uint8'), { timestamp: 0 }),
+    );
+    throws('ForeignError', 'timestamp', () => toVideoFrame(pixels, {} as never));
   });
 }
 
@@ -83,6 +98,10 @@ test('AudioBuffer: one channel shared, several copied', () => {
   left.set(0, 0.75);
   equal(audio.getChannelData(0)[0], 0.75);
   ok(adapt(audio).shape[0] === 2);
+  for (const channel of [2, -1, 0.5, 'left' as never]) {
+    throws('TypeError', 'Expected an integer below 2 for channel', () => fromAudioBuffer(audio, { channel }));
+  }
+  throws('ForeignError', 'AudioBuffer failed: ', () => toAudioBuffer(Tensor.zeros([1, 2], 'float32'), 0));
 });
 
 interface Frameable {
