@@ -1,6 +1,6 @@
 /** ONNX Runtime: onnxruntime-node and onnxruntime-web. */
 
-import { arrayDTypes, checkDType, type DType } from '../dtype.js';
+import { arrayDTypes, checkDType, type DType, type TypedArray } from '../dtype.js';
 import { BufferError } from '../errors.js';
 import type { GPUBufferLike } from '../storage/storage.js';
 import type { Tensor } from '../tensor.js';
@@ -17,6 +17,7 @@ export interface OnnxTensor {
 
 /** `ort`, or another object with its `Tensor` class. */
 export interface OnnxModule<T> {
+  readonly env?: unknown;
   readonly Tensor: { new (type: never, data: never, dims: never): T };
 }
 
@@ -51,10 +52,24 @@ export function fromOnnxRuntime(value: OnnxTensor, options?: AdaptOptions): Tens
   return share(value.data, { shape: dims, dtype: type as DType }, options);
 }
 
+/** `ort.env`, in which onnxruntime-node names its version. */
+type Environment = { versions?: { node?: string } } | undefined;
+
 /** An `ort.Tensor` over the memory of a tensor: `toOnnxRuntime(x, ort)`. */
 export function toOnnxRuntime<T>(source: object, ort: OnnxModule<T>, options?: LendOptions): T {
-  return lendOnnx<T, T>(source, 'ONNX Runtime', ort, 'use toOnnxRuntime(x, ort)', options, (make) =>
-    make(ort.Tensor as never),
+  return lendOnnx<T, T>(
+    source,
+    'ONNX Runtime',
+    ort,
+    'use toOnnxRuntime(x, ort)',
+    options,
+    (make) => make(ort.Tensor as never),
+    (made, { buffer, byteOffset, length }, dtype) => {
+      // onnxruntime-node finds no elements in a Float16Array, but takes their bits.
+      if (dtype === 'float16' && (ort.env as Environment)?.versions?.node) {
+        Object.defineProperty(made, 'data', { value: new Uint16Array(buffer, byteOffset, length) });
+      }
+    },
   );
 }
 
@@ -63,7 +78,10 @@ export interface GpuClass<T> {
   fromGpuBuffer?(buffer: object, options: object): T;
 }
 
-/** As `toOnnxRuntime`. `place` calls its argument with the class for a tensor in a GPUBuffer. */
+/**
+ * As `toOnnxRuntime`. `place` calls its argument with the class for a tensor in a GPUBuffer, and `finish` gets a tensor over
+ * host memory.
+ */
 export function lendOnnx<T, G>(
   source: object,
   library: string,
@@ -71,6 +89,7 @@ export function lendOnnx<T, G>(
   advice: string,
   options: LendOptions | undefined,
   place: (make: (Gpu: GpuClass<G> | undefined) => G) => T,
+  finish?: (made: T, array: TypedArray, dtype: DType) => void,
 ): T {
   return lend(
     source,
@@ -80,7 +99,11 @@ export function lendOnnx<T, G>(
     'Tensor',
     advice,
     options,
-    (array, { dtype, shape }) => new module.Tensor(dtype as never, array as never, shape as never),
+    (array, { dtype, shape }) => {
+      const made = new module.Tensor(dtype as never, array as never, shape as never);
+      finish?.(made, array, dtype);
+      return made;
+    },
     (tensor) =>
       place((Gpu) => {
         if (!Gpu?.fromGpuBuffer) {

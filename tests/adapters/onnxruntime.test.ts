@@ -84,6 +84,20 @@ testWith(absent, 'onnxruntime: strided and read-only tensors are copied, or refu
   throws('BufferError', 'read-only', () => toOnnxRuntime(fixed, ort, { copy: false }));
 });
 
+testWith(absent, 'onnxruntime: a model of float16 reads and writes our memory on every runtime', async () => {
+  const session = await ort.InferenceSession.create(makeModel('Identity', 1, 'float16'));
+  const x = Tensor.from([[1.5, -2, 0.25]], { dtype: 'float16' });
+  const input = toOnnxRuntime(x, ort);
+  equal([fromOnnxRuntime(input).toArray(), addressOf(fromOnnxRuntime(input))], [x.toArray(), addressOf(x)]);
+  x.set(0, 2, 8);
+  const { y } = await session.run({ x: input });
+  equal(fromOnnxRuntime(y).toArray(), [[1.5, -2, 8]]);
+  const out = Tensor.zeros([1, 3], 'float16');
+  await session.run({ x: input }, { y: toOnnxRuntime(out, ort) });
+  equal(out.toArray(), [[1.5, -2, 8]]);
+  await session.release();
+});
+
 testWith(absent, 'onnxruntime: the library keeps the memory of a tensor that was disposed', async () => {
   const session = await ort.InferenceSession.create(makeModel('Add', 2, 'float32'));
   const x = Tensor.from([[1, 2, 3]], { dtype: 'float32' });
