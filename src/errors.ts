@@ -209,7 +209,7 @@ export type DLPackErrorTag = keyof DLPackErrors;
 export function isDLPackError(error: unknown): error is DLPackError;
 export function isDLPackError<T extends DLPackErrorTag>(error: unknown, tag: T): error is DLPackErrors[T];
 export function isDLPackError(error: unknown, tag?: string): boolean {
-  if (typeof error !== 'object' || error === null) return false;
+  if (!isUsable(error)) return false;
   const candidate = error as { [brand]?: unknown; tag?: unknown };
   return candidate[brand] === true && (tag === undefined || candidate.tag === tag);
 }
@@ -276,6 +276,15 @@ export function isUsable(value: unknown): value is object {
   try {
     // Only a revoked proxy throws here, and no user code runs.
     return typeof value === 'object' && value !== null && (Array.isArray(value) || true);
+  } catch {
+    return false;
+  }
+}
+
+/** As `value instanceof type`, and false for a revoked proxy. */
+export function isA<T>(value: unknown, type: abstract new (...args: never) => T): value is T {
+  try {
+    return value instanceof type;
   } catch {
     return false;
   }

@@ -3,7 +3,7 @@
 import { checkOptions, type OptionNames } from './base/options.js';
 import { type Device, parseDevice } from './device.js';
 import { type DType, parseDType } from './dtype.js';
-import { ArgumentTypeError, adviceFor, describe, isUsable, SpecError } from './errors.js';
+import { ArgumentTypeError, adviceFor, describe, isA, isUsable, SpecError } from './errors.js';
 import type { Tensor } from './tensor.js';
 import { descriptorOf, TensorView } from './view.js';
 
@@ -49,7 +49,7 @@ export function expectTensor<T extends TensorView, const S extends TensorSpec>(x
 export function expectTensor<const S extends TensorSpec>(x: unknown, spec: S): Expected<Tensor, S>;
 export function expectTensor(x: unknown, spec: TensorSpec): TensorView {
   checkOptions(spec, specNames, "{ dtype: 'float32', shape: [null, 3] }");
-  if (!(x instanceof TensorView)) {
+  if (!isA(x, TensorView)) {
     const advice = adviceFor(x);
     throw new SpecError('tensor', 'a Tensor', advice === '' ? describe(x) : `${describe(x)}; ${advice}`);
   }

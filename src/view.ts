@@ -2,7 +2,7 @@
 
 import { type Device, type DeviceArgument, parseDevice } from './device.js';
 import { type DType, parseDType, type Scalar, type TypedArrayOf } from './dtype.js';
-import { ArgumentTypeError, adviceFor, DisposedError, IndexError, isUsable, ReadOnlyError } from './errors.js';
+import { ArgumentTypeError, adviceFor, DisposedError, IndexError, isA, ReadOnlyError } from './errors.js';
 import { type Layout, offsetOf } from './layout.js';
 import { Descriptor, Flag } from './storage/descriptor.js';
 import { getDeviceBackend } from './storage/device-backend.js';
@@ -250,7 +250,7 @@ export class TensorView<D extends DType = DType> {
 
   /** Copies the elements of another tensor into this tensor, broadcast to this shape and converted as by `astype`. */
   copyFrom(source: TensorView): this {
-    if (!isUsable(source) || !(source instanceof TensorView)) {
+    if (!isA(source, TensorView)) {
       throw new ArgumentTypeError(
         'source',
         'a tensor (Tensor.wrap makes one of a typed array, Tensor.from of values)',

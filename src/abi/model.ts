@@ -1,6 +1,6 @@
 /** Data models: the size of a pointer. All models align 64-bit integers to eight bytes and are little-endian. */
 
-import { ArgumentTypeError } from '../errors.js';
+import { ArgumentTypeError, isUsable } from '../errors.js';
 import { bufferLength } from '../storage/storage.js';
 
 export interface DataModel {
@@ -27,7 +27,7 @@ export interface Place {
 
 /** Returns a checked copy. Reads each field once, because getters may return different values. */
 export function checkPlace(place: Place): Place {
-  const { buffer, byteOffset, model } = (place ?? {}) as Place;
+  const { buffer, byteOffset, model } = (isUsable(place) ? place : {}) as Place;
   if (bufferLength(buffer) === null || typeof byteOffset !== 'number' || !model?.pointerSize) {
     throw new ArgumentTypeError('place', '{ buffer, byteOffset, model } with the model lp64, wasm32 or wasm64', place);
   }

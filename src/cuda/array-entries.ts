@@ -2,7 +2,7 @@
  * The entries of a `__cuda_array_interface__` as JavaScript values. Each entry is read once and converted to its type.
  */
 
-import { ArgumentTypeError, ArgumentValueError, LayoutError } from '../errors.js';
+import { ArgumentTypeError, ArgumentValueError, isUsable, LayoutError } from '../errors.js';
 import { MAX_NDIM } from '../layout.js';
 import type { ArrayEntries } from '../storage/foreign.js';
 import { parseTypeString } from './typestr.js';
@@ -111,7 +111,7 @@ function checkDescr(descr: unknown, typestr: string): void {
 
 /** Reads an interface. Getters of the object run only here, once each. */
 export function readEntries(source: unknown): ArrayEntries {
-  if (typeof source !== 'object' || source === null) {
+  if (!isUsable(source)) {
     throw new ArgumentTypeError('__cuda_array_interface__', 'an object with shape, typestr, data and version', source);
   }
   const {

@@ -2,7 +2,13 @@
 
 import { checkOptions, type OptionNames } from '../base/options.js';
 import type { DeviceInfo } from '../device.js';
-import { ArgumentTypeError, ArgumentValueError, UnsupportedDeviceError, UnsupportedDTypeError } from '../errors.js';
+import {
+  ArgumentTypeError,
+  ArgumentValueError,
+  isA,
+  UnsupportedDeviceError,
+  UnsupportedDTypeError,
+} from '../errors.js';
 import type { NativeStorage } from '../native/native-storage.js';
 import type { Descriptor } from '../storage/descriptor.js';
 import { descriptorOf, TensorView } from '../view.js';
@@ -45,7 +51,7 @@ export function toCudaArrayInterface(
   tensor: TensorView,
   options: CudaArrayExportOptions = {},
 ): TensorCudaArrayInterface {
-  if (!(tensor instanceof TensorView)) throw new ArgumentTypeError('tensor', 'a Tensor', tensor);
+  if (!isA(tensor, TensorView)) throw new ArgumentTypeError('tensor', 'a Tensor', tensor);
   checkOptions(options, optionNames, '{ version: 2 }');
   const { version = 3, sync = true, mask = null } = options;
   if (![0, 1, 2, 3].includes(version)) throw new ArgumentValueError('version', 'a version from 0 to 3', version);
@@ -55,7 +61,7 @@ export function toCudaArrayInterface(
 
 /** Checks the mask, which has its own interface. */
 function checkMask(mask: TensorView, tensor: TensorView, version: number): void {
-  if (!(mask instanceof TensorView)) throw new ArgumentTypeError('mask', 'a Tensor', mask);
+  if (!isA(mask, TensorView)) throw new ArgumentTypeError('mask', 'a Tensor', mask);
   if (version === 0) throw new ArgumentValueError('version', 'version 1 or later for a mask', version);
   const descriptor = descriptorOf(mask);
   checkDevice(descriptor.device);

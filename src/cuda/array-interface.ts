@@ -7,7 +7,7 @@
 import { checkOptions, type OptionNames } from '../base/options.js';
 import { type Device, type DeviceInfo, deviceFromType, parseDevice } from '../device.js';
 import { type DType, type DTypeInfo, dtypeFromName } from '../dtype.js';
-import { ArgumentTypeError, BufferError, LayoutError } from '../errors.js';
+import { ArgumentTypeError, BufferError, isA, isUsable, LayoutError } from '../errors.js';
 import { checkShape, rowMajorStrides, spanOf } from '../layout.js';
 import type { NativeStorage } from '../native/native-storage.js';
 import { enter, leave, wire } from '../native/wire.js';
@@ -130,12 +130,14 @@ export function asMaskedCudaArray(object: object, options?: CudaArrayOptions): M
 function useArray<T>(object: object, use: (entries: ArrayEntries, hold: Hold) => T): T {
   const foreign = typeof object === 'function' ? (registered.objects?.readArray(object, false) ?? null) : null;
   if (foreign === null) {
-    const description = (object as { __cuda_array_interface__?: unknown } | null)?.__cuda_array_interface__;
+    const isReadable = isA(object, Function) || isUsable(object);
+    const description = isReadable
+      ? (object as { __cuda_array_interface__?: unknown }).__cuda_array_interface__
+      : undefined;
     if (description === undefined) {
-      const where =
-        object instanceof TensorView
-          ? `, which a tensor on '${object.device}' does not have; copy it with to('cuda:0'),`
-          : '';
+      const where = isA(object, TensorView)
+        ? `, which a tensor on '${object.device}' does not have; copy it with to('cuda:0'),`
+        : '';
       throw new ArgumentTypeError('object', `an object with __cuda_array_interface__${where}`, object);
     }
     return use(readEntries(description), holdFor(object));

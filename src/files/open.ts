@@ -2,7 +2,7 @@
 
 import { checkOptions, type OptionNames } from '../base/options.js';
 import { type DType, parseDType } from '../dtype.js';
-import { ArgumentTypeError, ArgumentValueError, isUsable } from '../errors.js';
+import { ArgumentTypeError, ArgumentValueError, isA } from '../errors.js';
 import { Tensor } from '../tensor.js';
 import type { TensorEntry } from './entry.js';
 import { readGguf } from './gguf.js';
@@ -42,10 +42,8 @@ type Make<H, T> = (file: OpenedFile, header: H) => T | Promise<T>;
 function open<H, T>(source: FileSource, mode: MapMode, read: Read<H>, make: Make<H, T>): T | Promise<T> {
   if (mode !== 'r' && mode !== 'c') throw new ArgumentValueError('mode', "'r' or 'c'", mode);
   if (typeof source === 'string') return openPath(source, mode, read, make);
-  if (isUrl(source)) return openUrl(new URL(source), mode, read, make); // a copy, because a URL can change
-  if (isUsable(source) && source instanceof Blob) {
-    return openLater(new SourceFile(new BlobSource(source)), read, make);
-  }
+  if (isA(source, URL)) return openUrl(new URL(source), mode, read, make); // a copy, because a URL can change
+  if (isA(source, Blob)) return openLater(new SourceFile(new BlobSource(source)), read, make);
   throw new ArgumentTypeError('source', 'a path, a URL, a File or a Blob', source);
 }
 
@@ -89,10 +87,8 @@ export function openSafetensors(source: FileSource, options: OpenOptions = {}): 
 
 function isIndex(source: FileSource): source is string | URL {
   if (typeof source === 'string') return source.endsWith('.json');
-  return isUrl(source) && source.pathname.endsWith('.json');
+  return isA(source, URL) && source.pathname.endsWith('.json');
 }
-
-const isUrl = (source: unknown): source is URL => isUsable(source) && source instanceof URL;
 
 function openShards(source: string | URL, mode: MapMode): unknown {
   const asShard = (file: OpenedFile, header: SafetensorsHeader): Shard => ({ file, header });

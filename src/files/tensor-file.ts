@@ -4,7 +4,7 @@
 import { checkOptions, type OptionNames } from '../base/options.js';
 import { type Device, type DeviceInfo, parseDevice } from '../device.js';
 import type { DType } from '../dtype.js';
-import { ArgumentTypeError, ArgumentValueError, DisposedError, isUsable } from '../errors.js';
+import { ArgumentTypeError, ArgumentValueError, DisposedError, isA } from '../errors.js';
 import type { Descriptor } from '../storage/descriptor.js';
 import { disposeSymbol } from '../storage/storage.js';
 import { Tensor } from '../tensor.js';
@@ -104,7 +104,7 @@ export abstract class TensorFile implements Iterable<[name: string, tensor: Tens
   private async load(names: readonly string[], options: GetOptions): Promise<Map<string, Tensor>> {
     checkOptions(options, getNames, "{ device: 'cuda:0' }");
     const { signal, onProgress } = options;
-    if (signal !== undefined && !(isUsable(signal) && signal instanceof AbortSignal)) {
+    if (signal !== undefined && !isA(signal, AbortSignal)) {
       throw new ArgumentTypeError('signal', 'an AbortSignal', signal);
     }
     if (onProgress !== undefined && typeof onProgress !== 'function') {

@@ -4,7 +4,7 @@
  */
 
 import { checkObject, checkOptions, type OptionNames } from '../base/options.js';
-import { ArgumentTypeError, ArgumentValueError, adviceFor, isUsable } from '../errors.js';
+import { ArgumentTypeError, ArgumentValueError, adviceFor, isA, isUsable } from '../errors.js';
 import type { Descriptor } from '../storage/descriptor.js';
 import { descriptorOf, TensorView } from '../view.js';
 import { crc32 } from './crc32.js';
@@ -107,7 +107,7 @@ async function checksum(descriptor: Descriptor): Promise<{ crc: number; size: nu
 }
 
 function checkTensor(tensor: unknown, argument: string): asserts tensor is TensorView {
-  if (isUsable(tensor) && tensor instanceof TensorView) return;
+  if (isA(tensor, TensorView)) return;
   throw new ArgumentTypeError(argument, 'a Tensor (Tensor.from makes one of values)', tensor, adviceFor(tensor));
 }
 
@@ -172,7 +172,7 @@ async function writeHeld(
 
 async function openTarget(target: FileTarget, durable: boolean): Promise<Target> {
   if (typeof target === 'string') return getHost().create(target, durable);
-  if (!isUsable(target) || typeof WritableStream === 'undefined' || !(target instanceof WritableStream)) {
+  if (typeof WritableStream === 'undefined' || !isA(target, WritableStream)) {
     throw new ArgumentTypeError('target', 'a path or a WritableStream', target);
   }
   if (target.locked) throw new ArgumentValueError('target', 'a stream without another writer', target);

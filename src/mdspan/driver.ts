@@ -1,6 +1,6 @@
 /** The part of a CUDA driver that spans need. This module does not import a driver: `dlpack/cuda` registers it. */
 
-import { ArgumentTypeError, UnsupportedDeviceError } from '../errors.js';
+import { ArgumentTypeError, isUsable, UnsupportedDeviceError } from '../errors.js';
 
 export interface PointerDriver {
   /** The number of the device that an address belongs to (`cuPointerGetAttributes`), or null. */
@@ -11,7 +11,7 @@ let driver: PointerDriver | null = null;
 
 /** Registers a driver; null removes it. */
 export function setPointerDriver(next: PointerDriver | null): void {
-  if (next !== null && typeof next?.deviceOrdinal !== 'function') {
+  if (next !== null && !(isUsable(next) && typeof next.deviceOrdinal === 'function')) {
     throw new ArgumentTypeError('driver', 'an object with deviceOrdinal(), or null', next);
   }
   driver = next;

@@ -8,7 +8,7 @@
  * compute exactly beyond 2^53 - 1 and return bigints there. All other extents compute with numbers.
  */
 
-import { ArgumentTypeError, ArgumentValueError, describe, IndexError, LayoutError } from '../errors.js';
+import { ArgumentTypeError, ArgumentValueError, describe, IndexError, isA, isUsable, LayoutError } from '../errors.js';
 import { checkLengths, checkShape, MAX_NDIM } from '../layout.js';
 import { checkIntegers, exact, type Integer, isInt64, numbersOf, productOf } from './integers.js';
 
@@ -178,6 +178,8 @@ export class Extents<S extends BigShape = Shape> {
   }
 }
 
+const isDynamic = (length: unknown): length is DynamicLength => isA(length, DynamicLength);
+
 /** Extents of literal and {@link dynamic} lengths: `extents(2, 3)`, `extents(dynamic(n), 3)`, `extents()` for rank 0. */
 export function extents<const L extends readonly (Integer | DynamicLength)[]>(
   ...lengths: L & { readonly [Axis in keyof L]: CheckedLength<L[Axis]> }
@@ -185,11 +187,11 @@ export function extents<const L extends readonly (Integer | DynamicLength)[]>(
   const given: readonly (Integer | DynamicLength)[] = lengths;
   return new Extents(
     given.map((length, axis) =>
-      length instanceof DynamicLength ? length.length : checkLength(length, `extent ${axis}`),
+      isDynamic(length) ? length.length : checkLength(length, `extent ${axis}`),
     ) as unknown as LengthsOf<L>,
-    given.map((length) => !(length instanceof DynamicLength)),
+    given.map((length) => !isDynamic(length)),
     'uint64',
-    given.some((length) => (length instanceof DynamicLength ? length.isBigInt : typeof length === 'bigint')),
+    given.some((length) => (isDynamic(length) ? length.isBigInt : typeof length === 'bigint')),
   );
 }
 
@@ -197,7 +199,8 @@ type DimsOf<L extends BigShape> = { readonly [Axis in keyof L]: L[Axis] extends 
 
 /** Extents that are all dynamic. A tuple keeps its rank in the type. */
 export function dims<const L extends BigShape>(lengths: L): Extents<DimsOf<L>> {
-  const usesBigInt = Array.isArray(lengths) && lengths.some((length) => typeof length === 'bigint');
+  const usesBigInt =
+    isUsable(lengths) && Array.isArray(lengths) && lengths.some((length) => typeof length === 'bigint');
   const checked = usesBigInt ? lengths : checkShape(lengths as unknown as Shape, 'dims');
   return new Extents(
     checked as unknown as DimsOf<L>,

@@ -7,6 +7,7 @@ import {
   ArgumentValueError,
   BufferError,
   describe,
+  isUsable,
   LayoutError,
   UnsupportedDeviceError,
   UnsupportedDTypeError,
@@ -91,7 +92,7 @@ const optionNames: OptionNames<Options> = {
 
 /** Reads each field once, so a getter that later returns something else changes nothing. */
 function toMdspan(kind: SpanKind, tensor: DLTensor, options: Options): unknown {
-  if (typeof tensor !== 'object' || tensor === null) throw new ArgumentTypeError('tensor', 'a DLTensor', tensor);
+  if (!isUsable(tensor)) throw new ArgumentTypeError('tensor', 'a DLTensor', tensor);
   checkOptions(options, optionNames, '{ dtype, rank, layout }');
   const { data, device, ndim, dtype, shape: givenShape, strides: givenStrides, byteOffset: givenOffset } = tensor;
   const { rank = ndim, layout = layoutStrideRelaxed } = options;

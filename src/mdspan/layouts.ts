@@ -3,7 +3,7 @@
  * and negative strides, and an offset).
  */
 
-import { ArgumentTypeError, ArgumentValueError, LayoutError } from '../errors.js';
+import { ArgumentTypeError, ArgumentValueError, isA, LayoutError } from '../errors.js';
 import { checkStrides, spanOf } from '../layout.js';
 import { type BigShape, Extents, type IntegerOf, type PerAxis, type Shape } from './extents.js';
 import {
@@ -148,7 +148,7 @@ function checkedStrides(extents: Extents<BigShape>, strides: readonly Integer[])
 }
 
 function checkExtents(extents: Extents<BigShape>): void {
-  if (!(extents instanceof Extents)) throw new ArgumentTypeError('extents', 'extents(...) or dims(...)', extents);
+  if (!isA(extents, Extents)) throw new ArgumentTypeError('extents', 'extents(...) or dims(...)', extents);
 }
 
 /** Row-major: the last axis is contiguous. */

@@ -2,7 +2,7 @@
 
 import { checkOptions, type OptionNames } from '../base/options.js';
 import type { DType } from '../dtype.js';
-import { ArgumentTypeError, ArgumentValueError, LayoutError, UnsupportedDeviceError } from '../errors.js';
+import { ArgumentTypeError, ArgumentValueError, isA, LayoutError, UnsupportedDeviceError } from '../errors.js';
 import { spanOf } from '../layout.js';
 import type { WrappableArray } from '../tensor.js';
 import { descriptorOf, TensorView } from '../view.js';
@@ -91,7 +91,7 @@ function makeSpan(kind: SpanKind, source: unknown, layout: Layout | undefined, o
   checkOptions(options, optionNames, "{ dtype: 'float32' }");
   const { accessor, ...pointing } = options;
   if (accessor !== undefined) return construct(kind, source, mappingOf(layout), accessor);
-  if (source instanceof TensorView && layout === undefined) {
+  if (isA(source, TensorView) && layout === undefined) {
     const [pointer, mapping] = elementsOf(source, pointing);
     return construct(kind, pointer, mapping, defaultAccessor());
   }
@@ -108,18 +108,18 @@ function makeSpan(kind: SpanKind, source: unknown, layout: Layout | undefined, o
 }
 
 function construct(kind: SpanKind, handle: unknown, mapping: LayoutMapping<BigShape>, accessor: unknown): unknown {
-  if (handle instanceof Pointer) checkPlace(kind, handle);
+  if (isA(handle, Pointer)) checkPlace(kind, handle);
   return new spanClasses[kind](handle as never, mapping as never, accessor as never);
 }
 
 function mappingOf(layout: Layout | undefined): LayoutMapping<BigShape> {
-  const mapping = layout instanceof Extents ? layoutRight(layout) : (layout as LayoutMapping<BigShape>);
+  const mapping = isA(layout, Extents) ? layoutRight(layout) : (layout as LayoutMapping<BigShape>);
   checkMapping(mapping);
   return mapping;
 }
 
 function pointerFor(kind: SpanKind, source: unknown, mapping: LayoutMapping<BigShape>, options: AnyOptions): Pointer {
-  if (source instanceof Pointer) return source;
+  if (isA(source, Pointer)) return source;
   if (kind !== 'device' && options.deviceId !== undefined) {
     throw new ArgumentValueError(
       'deviceId',
@@ -130,7 +130,7 @@ function pointerFor(kind: SpanKind, source: unknown, mapping: LayoutMapping<BigS
   if (typeof source === 'bigint') {
     return pointerTo(source, { ...options, size: mapping.requiredSpanSize } as never);
   }
-  if (kind !== 'host' && !(source instanceof TensorView)) {
+  if (kind !== 'host' && !isA(source, TensorView)) {
     throw new ArgumentTypeError(
       'source',
       `an address or a tensor on '${memoryOfKind[kind].device}' for ${kind}Mdspan`,

@@ -6,7 +6,15 @@
 import { checkOptions, type OptionNames } from '../base/options.js';
 import { cpu, DeviceType, deviceFromType } from '../device.js';
 import { dtypeOfArray, type NaturalDType, type TypedArray } from '../dtype.js';
-import { ArgumentTypeError, ArgumentValueError, BufferError, describe, LayoutError, ReadOnlyError } from '../errors.js';
+import {
+  ArgumentTypeError,
+  ArgumentValueError,
+  BufferError,
+  describe,
+  isA,
+  LayoutError,
+  ReadOnlyError,
+} from '../errors.js';
 import { checkAttached } from '../storage/arrays.js';
 import { BufferStorage, bufferLength } from '../storage/storage.js';
 import type { WrappableArray } from '../tensor.js';
@@ -127,7 +135,7 @@ export function pointerTo(
 ): Pointer {
   checkOptions(options, typeof source === 'bigint' ? addressNames : pointerNames, "{ dtype: 'float32' }");
   if (typeof source === 'bigint') return pointerToAddress(source, options);
-  if (source instanceof TensorView) return pointerToTensor(source, options);
+  if (isA(source, TensorView)) return pointerToTensor(source, options);
   return pointerToArray(source, options);
 }
 

@@ -1,6 +1,6 @@
 /** Slices: the arguments of `submdspan` for each axis. */
 
-import { ArgumentTypeError, ArgumentValueError, IndexError } from '../errors.js';
+import { ArgumentTypeError, ArgumentValueError, IndexError, isUsable } from '../errors.js';
 import type { BigShape } from './extents.js';
 import type { Integer } from './integers.js';
 import type { AxisPart } from './mapping.js';
@@ -19,7 +19,7 @@ export class StridedSlice {
 
 /** Selects every `stride`-th of the `extent` elements from `offset` on. */
 export function stridedSlice(slice: { offset: number; extent: number; stride: number }): StridedSlice {
-  if (typeof slice !== 'object' || slice === null) {
+  if (!isUsable(slice)) {
     throw new ArgumentTypeError('slice', '{ offset, extent, stride }', slice);
   }
   const { offset, extent, stride } = slice;

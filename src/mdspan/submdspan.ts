@@ -1,6 +1,6 @@
 /** Parts of spans, over the same memory. */
 
-import { ArgumentTypeError, IndexError, LayoutError } from '../errors.js';
+import { ArgumentTypeError, IndexError, isA, LayoutError } from '../errors.js';
 import type { Accessor } from './accessor.js';
 import type { ElementType } from './element-type.js';
 import { type BigShape, Extents } from './extents.js';
@@ -41,7 +41,7 @@ export function submdspan<T extends AnyMdspan, const P extends SlicesFor<T['shap
   ...slices: P
 ): PartOf<T, P>;
 export function submdspan(span: AnyMdspan, ...slices: readonly Slice[]): unknown {
-  if (!(span instanceof Mdspan)) throw new ArgumentTypeError('span', 'an mdspan', span);
+  if (!isA(span as unknown, Mdspan)) throw new ArgumentTypeError('span', 'an mdspan', span);
   const { mapping, accessor } = span;
   const { lengths } = mapping.extents;
   if (slices.length !== lengths.length) {

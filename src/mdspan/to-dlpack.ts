@@ -2,7 +2,7 @@
 
 import type { DLDevice } from '../device.js';
 import type { DLDataType } from '../dtype.js';
-import { ArgumentTypeError, BufferError, DisposedError } from '../errors.js';
+import { ArgumentTypeError, BufferError, DisposedError, isA } from '../errors.js';
 import { DLPACK, DLPACK_DEVICE, type DLPackRequest, type ManagedTensor } from '../protocol/managed.js';
 import { disposeSymbol } from '../storage/storage.js';
 import type { ElementType } from './element-type.js';
@@ -170,7 +170,7 @@ export class DLPackTensor {
 
   /** {@link toDLPackTensor} makes wrappers from spans. Without a span every field is zero, as in C++. */
   constructor(span?: DescribableSpan) {
-    if (span !== undefined && !(span instanceof Mdspan)) throw new ArgumentTypeError('span', 'an mdspan', span);
+    if (span !== undefined && !isA(span, Mdspan)) throw new ArgumentTypeError('span', 'an mdspan', span);
     this.#fields = fieldsOf((span ?? null) as Mdspan | null);
   }
 
@@ -243,6 +243,6 @@ export class DLPackTensor {
  * of the element whose indices are all zero.
  */
 export function toDLPackTensor(span: DescribableSpan): DLPackTensor {
-  if (!(span instanceof Mdspan)) throw new ArgumentTypeError('span', 'an mdspan', span);
+  if (!isA(span, Mdspan)) throw new ArgumentTypeError('span', 'an mdspan', span);
   return new DLPackTensor(span);
 }

@@ -1,6 +1,6 @@
 /** References to Python objects, by their number in the native table. */
 
-import { DisposedError } from '../errors.js';
+import { DisposedError, isA } from '../errors.js';
 import { wire } from '../native/wire.js';
 import { WireHeader } from '../native/wire-layout.js';
 import { type Collectable, collectNever, type Owner } from '../storage/collect.js';
@@ -91,6 +91,9 @@ function askForReference(value: { [REFERENCE]?: unknown }): unknown {
   header[WireHeader.PREPARING] = 1;
   try {
     return value[REFERENCE];
+  } catch (error) {
+    if (isA(value, Function)) throw error;
+    return undefined; // a revoked proxy
   } finally {
     header[WireHeader.PREPARING] = outer;
   }

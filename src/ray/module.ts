@@ -1,6 +1,6 @@
 /** The modules of JavaScript tasks and actors. */
 
-import { ArgumentTypeError, ArgumentValueError } from '../errors.js';
+import { ArgumentTypeError, ArgumentValueError, isA } from '../errors.js';
 import { node } from '../native/node-modules.js';
 
 const { isAbsolute } = node.path;
@@ -8,7 +8,7 @@ const { pathToFileURL } = node.url;
 
 /** The URL of a module that another process can import. */
 export function moduleUrl(module: unknown): string {
-  if (typeof module !== 'string' && !(module instanceof URL)) {
+  if (typeof module !== 'string' && !isA(module, URL)) {
     throw new ArgumentTypeError('module', 'the URL of a module as a string or URL', module);
   }
   const text = String(module);

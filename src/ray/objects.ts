@@ -1,7 +1,7 @@
 /** Objects in Ray's object store. */
 
 import { checkOptions, type OptionNames } from '../base/options.js';
-import { ArgumentTypeError } from '../errors.js';
+import { ArgumentTypeError, isUsable } from '../errors.js';
 import { node } from '../native/node-modules.js';
 import { awaitWith, newSettler, signalOf } from '../python/futures.js';
 import { callAsync, isPyObject, type PyArgument, type PyObject } from '../python/index.js';
@@ -52,7 +52,7 @@ export async function get<R extends ObjectRef | readonly ObjectRef[]>(
   options: GetOptions = {},
 ): Promise<Values<R>> {
   checkOptions(options, optionNames, '{ signal: controller.signal }');
-  if (Array.isArray(reference)) return getAll(reference, options) as Promise<Values<R>>;
+  if (isUsable(reference) && Array.isArray(reference)) return getAll(reference, options) as Promise<Values<R>>;
   return getOne(reference, options) as Promise<Values<R>>;
 }
 
@@ -127,7 +127,7 @@ async function getAll(references: readonly PyObject[], options: GetOptions): Pro
 /** As {@link get}, but blocks this thread until the object exists. */
 export function getSync<R extends ObjectRef | readonly ObjectRef[]>(reference: R): Values<R> {
   const { helpers } = load();
-  for (const one of Array.isArray(reference) ? reference : [reference]) checkReference(one);
+  for (const one of isUsable(reference) && Array.isArray(reference) ? reference : [reference]) checkReference(one);
   let value: unknown;
   try {
     value = helpers.get(reference);

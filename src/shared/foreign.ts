@@ -6,7 +6,7 @@
 import { checkOptions, type OptionNames } from '../base/options.js';
 import { cpu } from '../device.js';
 import type { DType } from '../dtype.js';
-import { ArgumentTypeError, ArgumentValueError } from '../errors.js';
+import { ArgumentTypeError, ArgumentValueError, isUsable } from '../errors.js';
 import { rowMajorStrides } from '../layout.js';
 import { readHandle } from '../native/host-sharing.js';
 import { checkName, openSharedMemory, type SharedPlace, takePart } from '../native/shared-memory.js';
@@ -88,7 +88,7 @@ function placeOf({ name, process, file }: ForeignTensor): SharedPlace {
  * tensor starts at bit `description.bitOffset` of it.
  */
 export function sharedPath(description: SharedTensor): string {
-  if (typeof description !== 'object' || description === null || description.kind !== 'cpu') {
+  if (!isUsable(description) || description.kind !== 'cpu') {
     throw new ArgumentTypeError('description', 'the description of host memory by shareTensor()', description);
   }
   const handle = process.platform === 'linux' ? readHandle(description) : null;

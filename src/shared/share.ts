@@ -3,7 +3,7 @@
 import { checkOptions, type OptionNames } from '../base/options.js';
 import type { StreamArgument } from '../base/stream.js';
 import type { DType } from '../dtype.js';
-import { ArgumentTypeError, ArgumentValueError } from '../errors.js';
+import { ArgumentTypeError, ArgumentValueError, isUsable } from '../errors.js';
 import { checkTensor } from '../native/export.js';
 import type { Descriptor } from '../storage/descriptor.js';
 import { getDeviceBackend } from '../storage/device-backend.js';
@@ -83,7 +83,7 @@ export function openTensor<D extends DType = DType>(
 ): Tensor<D> {
   checkOptions(options, openNames, '{ stream }');
   const { stream, file } = options;
-  if (typeof description !== 'object' || description === null) {
+  if (!isUsable(description)) {
     throw new ArgumentTypeError('description', 'what shareTensor() returned', description);
   }
   const isForeign = 'name' in description || 'file' in description;

@@ -1,7 +1,7 @@
 /** Functions by name, and JavaScript functions under a name. */
 
 import { checkOptions } from '../base/options.js';
-import { ArgumentTypeError, ArgumentValueError } from '../errors.js';
+import { ArgumentTypeError, ArgumentValueError, isA } from '../errors.js';
 import { wire } from '../native/wire.js';
 import { type FFIFunction, functionAt, invokeForView, invokeLocked } from './calls.js';
 import { takeRaised } from './errors.js';
@@ -42,7 +42,7 @@ export function sameAs(a: unknown, b: unknown): boolean {
 
 function addressOfObject(value: unknown): number | null {
   if ((typeof value !== 'object' && typeof value !== 'function') || value === null) return null;
-  const handle = standIns.get(value) ?? (value instanceof FFIObject ? handleOf(value) : undefined);
+  const handle = standIns.get(value) ?? (isA(value, FFIObject) ? handleOf(value) : undefined);
   return handle?.pointer ?? null;
 }
 
@@ -104,7 +104,7 @@ export function live(fn: FFIFunction): FFIFunction;
 export function live<T extends List | Dict>(container: T): T;
 export function live<T extends FFIObject>(object: T): Live<T>;
 export function live(value: unknown): unknown {
-  if (value instanceof FFIObject) return isContainer(value) ? liveContainer(value) : liveObject(value);
+  if (isA(value, FFIObject)) return isContainer(value) ? liveContainer(value) : liveObject(value);
   const handle = typeof value === 'function' ? standIns.get(value) : undefined;
   if (handle === undefined) throw new ArgumentTypeError('value', 'a native function or object', value);
   return (...args: unknown[]) => invokeForView(handle.pointer, args);

@@ -1,6 +1,6 @@
 /** Kernel libraries. */
 
-import { ArgumentTypeError, ArgumentValueError } from '../errors.js';
+import { ArgumentTypeError, ArgumentValueError, isA } from '../errors.js';
 import { node } from '../native/node-modules.js';
 import { Type } from './any.js';
 import { type FFIFunction, invoke, invokeLocked } from './calls.js';
@@ -30,9 +30,9 @@ export function loadModule<M extends object = KernelModule>(path: string): M {
 /** The functions of a module that native code returned as a value. */
 export function asModule<M extends object = KernelModule>(value: unknown): M {
   // Another host's object, such as a tvm_ffi.Module of Python, becomes one of ours on its way through native code.
-  const isForeign = typeof value === 'function' && typeof (value as never)[TVM_FFI_VALUE] === 'function';
+  const isForeign = isA(value, Function) && typeof (value as never)[TVM_FFI_VALUE] === 'function';
   const module = isForeign ? asObject(value) : value;
-  if (!(module instanceof FFIObject) || handleOf(module).type !== Type.module) {
+  if (!isA(module, FFIObject) || handleOf(module).type !== Type.module) {
     throw new ArgumentTypeError('value', 'a module', value);
   }
   return wrapModule(module, module.typeKey) as M;

@@ -1,6 +1,6 @@
 /** A class for each type that native code registered, with the fields and methods that it declares. */
 
-import { ArgumentTypeError, ArgumentValueError } from '../errors.js';
+import { ArgumentTypeError, ArgumentValueError, isA } from '../errors.js';
 import { wire } from '../native/wire.js';
 import { WireHeader } from '../native/wire-layout.js';
 import { operations } from './call-operations.js';
@@ -95,7 +95,7 @@ export function findType(key: string): number | null {
 export function isInstance(value: unknown, key: string): boolean {
   if (typeof key !== 'string') throw new ArgumentTypeError('key', 'the key of a type', key);
   if ((typeof value !== 'object' && typeof value !== 'function') || value === null) return false;
-  const found = standIns.get(value) ?? (value instanceof FFIObject ? handleOf(value) : hostTypeOf(value));
+  const found = standIns.get(value) ?? (isA(value, FFIObject) ? handleOf(value) : hostTypeOf(value));
   if (found === undefined) return false;
   const wanted = findType(key);
   for (let { type } = found; type >= 0; type = describeType(type).parent) if (type === wanted) return true;

@@ -2,7 +2,7 @@
 
 import { type Device, type DLDevice, deviceFromType, parseDevice } from '../device.js';
 import { type DLDataType, type DType, dtypeFromCode, parseDType, TypeCode } from '../dtype.js';
-import { ArgumentTypeError, ArgumentValueError } from '../errors.js';
+import { ArgumentTypeError, ArgumentValueError, isUsable } from '../errors.js';
 import { wire } from '../native/wire.js';
 import { ffi } from './library.js';
 import { ObjectHandle } from './objects.js';
@@ -23,7 +23,8 @@ export const TVM_FFI_OBJECT: unique symbol = Symbol.for('tvm_ffi.object') as nev
 
 /** The values of an iterable. */
 export function listOf<T>(values: Iterable<T>, argument: string): T[] {
-  if (typeof (values as Partial<Iterable<T>> | null)?.[Symbol.iterator] !== 'function') {
+  const isReadable = typeof values !== 'object' || isUsable(values);
+  if (!isReadable || typeof (values as Partial<Iterable<T>> | null)?.[Symbol.iterator] !== 'function') {
     throw new ArgumentTypeError(argument, 'an array or another iterable', values);
   }
   return [...values];
@@ -75,12 +76,11 @@ export class DataType implements DLDataType {
 
   /** The name may be short, as in TVM: `'f32'`, `'bf16'`, `'u8'`, `'fp8_e4m3fn'`, `'f4_e2m1fn_x2'`. */
   constructor(name: DType | 'void' | ShortName | DLDataType) {
-    const { code, bits, lanes } =
-      typeof name === 'object' && name !== null
-        ? name
-        : (name as string) === 'void'
-          ? VOID
-          : parseDType(fullName(name));
+    const { code, bits, lanes } = isUsable(name)
+      ? name
+      : (name as string) === 'void'
+        ? VOID
+        : parseDType(fullName(name));
     this.name = nameOf(code, bits, lanes);
     this.code = code;
     this.bits = bits;
@@ -135,7 +135,7 @@ export class DeviceValue implements DLDevice {
   readonly id: number;
 
   constructor(name: Device | DLDevice) {
-    const { type, id } = typeof name === 'object' && name !== null ? name : parseDevice(name);
+    const { type, id } = isUsable(name) ? name : parseDevice(name);
     this.name = deviceName(type, id);
     this.type = type;
     this.id = id;

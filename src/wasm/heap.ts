@@ -10,7 +10,7 @@ import { DLManagedTensor, DLManagedTensorVersioned } from '../abi/structs.js';
 import { checkOptions, type OptionNames } from '../base/options.js';
 import { cpu } from '../device.js';
 import { type DType, parseDType, sizeBytes } from '../dtype.js';
-import { ArgumentTypeError, BufferError, ConsumedError, VersionError } from '../errors.js';
+import { ArgumentTypeError, BufferError, ConsumedError, isUsable, VersionError } from '../errors.js';
 import { checkShape, rowMajorStrides, sizeOf } from '../layout.js';
 import { DLPACK_VERSION } from '../protocol/managed.js';
 import { Descriptor, Flag } from '../storage/descriptor.js';
@@ -67,7 +67,7 @@ export class WasmHeap {
 
   /** `module`: the exports of an instance, or the module object of Emscripten. */
   constructor(module: WasmExports, options: WasmHeapOptions = {}) {
-    if ((typeof module !== 'object' && typeof module !== 'function') || module === null) {
+    if (typeof module !== 'function' && !isUsable(module)) {
       throw new ArgumentTypeError('module', 'the exports of a WebAssembly instance', module);
     }
     checkOptions(options, heapNames, '{ memory64: true }');

@@ -3,7 +3,7 @@
 import { checkOptions, type OptionNames } from '../base/options.js';
 import { deviceOfGPU, type GPUDeviceLike, parseDevice } from '../device.js';
 import { type DType, parseDType } from '../dtype.js';
-import { ArgumentTypeError, checkCount, UnsupportedDeviceError } from '../errors.js';
+import { ArgumentTypeError, checkCount, isUsable, UnsupportedDeviceError } from '../errors.js';
 import { checkShape, checkStrides, rowMajorStrides } from '../layout.js';
 import { Descriptor, Flag } from '../storage/descriptor.js';
 import { type GPUBufferLike, GpuStorage } from '../storage/storage.js';
@@ -38,7 +38,7 @@ const names: OptionNames<FromGPUBufferOptions<DType>> = {
 /** A tensor over a GPUBuffer, without a copy. */
 export function fromGPUBuffer<D extends DType>(buffer: GPUBufferLike, options: FromGPUBufferOptions<D>): Tensor<D> {
   const example = "{ device, dtype: 'float32', shape: [2, 3] }";
-  if (typeof buffer?.size !== 'number' || typeof buffer.usage !== 'number') {
+  if (!isUsable(buffer) || typeof buffer.size !== 'number' || typeof buffer.usage !== 'number') {
     throw new ArgumentTypeError('buffer', 'a GPUBuffer', buffer);
   }
   if (options === undefined) throw new ArgumentTypeError('options', `an object such as ${example}`, options);
