@@ -356,6 +356,29 @@ testWith(pythonMissing, 'references before and after are equal, for every way a 
   }
 });
 
+testWith(pythonMissing, 'an int is too long for a bigint: the other arguments are released', async () => {
+  const { getrefcount } = py.import('sys');
+  const marker = py.eval('object()');
+  const before = getrefcount(marker);
+  const Plain = BigInt;
+  const refuse = () => {
+    throw new RangeError('Maximum BigInt size exceeded');
+  };
+  const apply = py.eval('lambda f, x: f(x, 2 ** 70, x, k=x)');
+  // A function of its own, so that no variable keeps an error, and with it the frames of Python.
+  const check = async (call: (typeof ways)[number][1]): Promise<void> => {
+    const error = await rejection(Promise.resolve().then(() => call(apply, refuse, marker)));
+    ok(error instanceof PythonError && isDLPackError(error.cause, 'BufferError'), String(error));
+  };
+  globalThis.BigInt = new Proxy(Plain, { apply: refuse }); // the limits of engines differ, and are large
+  try {
+    for (const [, call] of ways) await check(call);
+  } finally {
+    globalThis.BigInt = Plain;
+  }
+  ok(await settleUntil(() => getrefcount(marker) === before), `${getrefcount(marker) - before} more`);
+});
+
 testWith(pythonMissing, 'endless recursion through both languages ends with an error', () => {
   const through = py.eval('lambda f: f()');
   let depth = 0;

@@ -50,7 +50,7 @@ def give_always(f):
     except RuntimeError: pass  # the environment ends
 def start(f):
     threading.Thread(target=give_always, args=(f,), daemon=True).start()
-def is_over(): return len(begun) == len(ended) - 1 and len(refused) >= 3 * 40 + 2
+def is_over(): return len(begun) == len(ended) - 1 and len(refused) >= 4 * 40 + 2
 def has_one_count(): return len({sys.getrefcount(argument) for argument in ended[:]}) == 1
 def wait_until(*conditions):
     for _ in range(4000):
@@ -65,7 +65,10 @@ const main = py.import('__main__') as Record<string, PyObject>;
 const never = () => console.log('the function was called');
 const turn = () => new Promise((resolve) => setTimeout(resolve, 10));
 
-/** Ends in the middle of a refused call: here, on a thread of the pool, or while a Python thread makes one after the other. */
+/**
+ * Ends in the middle of a refused call: of this thread, also by process.exit, of a thread of the pool, or while a Python thread
+ * makes one call after the other.
+ */
 async function work(): Promise<void> {
   main.give_often(never, 20);
   await callAsync(main.give_often, never, 20);
@@ -77,10 +80,11 @@ async function work(): Promise<void> {
   }
   beforeRefusing = () => {
     parentPort?.postMessage('ready');
+    if (how === 'exit') process.exit(0);
     while (Atomics.load(hasEnded, 0) === 0);
   };
-  if (how === 'here') main.give(never);
-  else await callAsync(main.give, never);
+  if (how === 'there') await callAsync(main.give, never);
+  else main.give(never);
 }
 
 async function endWorker(kind: string): Promise<void> {
@@ -97,7 +101,7 @@ async function endWorker(kind: string): Promise<void> {
 if (!isMainThread) {
   await work();
 } else if (how === 'workers') {
-  for (const kind of ['here', 'there', 'thread']) await endWorker(kind);
+  for (const kind of ['here', 'exit', 'there', 'thread']) await endWorker(kind);
   await callAsync(main.report, main.is_over);
 } else {
   py.exec('atexit.register(report)');
