@@ -84,7 +84,8 @@ export function fromDLPack(source: unknown, options?: FromDLPackOptions): Tensor
 
 function fromProducer(source: unknown, options: FromDLPackOptions | null): Tensor {
   if (options !== null) checkOptions(options, optionNames, '{ copy: true }');
-  const device = options?.device === undefined ? null : parseDevice(options.device);
+  const place = options?.device; // read once, because getters may return different values
+  const device = place === undefined ? null : parseDevice(place);
   const copy = options?.copy ?? null;
   const descriptor = takeTensor(source, device, copy, streamHandle(options?.stream));
   const tensor = new Tensor(descriptor);

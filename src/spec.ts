@@ -54,28 +54,27 @@ export function expectTensor(x: unknown, spec: TensorSpec): TensorView {
     throw new SpecError('tensor', 'a Tensor', advice === '' ? describe(x) : `${describe(x)}; ${advice}`);
   }
   const descriptor = descriptorOf(x);
-  if (spec.dtype !== undefined) {
-    const allowed = (isUsable(spec.dtype) && Array.isArray(spec.dtype) ? spec.dtype : [spec.dtype]).map(parseDType);
+  const { dtype: wanted, shape: expected, device: place, contiguous, writable } = spec; // read once
+  if (wanted !== undefined) {
+    const allowed = (isUsable(wanted) && Array.isArray(wanted) ? wanted : [wanted]).map(parseDType);
     if (!allowed.includes(descriptor.dtype)) {
       throw new SpecError('dtype', allowed.map((dtype) => dtype.name).join(' or '), descriptor.dtype.name);
     }
   }
-  if (spec.shape !== undefined) {
+  if (expected !== undefined) {
     const { shape } = descriptor;
-    const expected = spec.shape;
     if (!isUsable(expected) || !Array.isArray(expected))
       throw new ArgumentTypeError('shape', 'lengths such as [null, 3]', expected);
     if (shape.length !== expected.length || expected.some((length, i) => length !== null && length !== shape[i])) {
       throw new SpecError('shape', `[${expected.map((n) => n ?? 'any').join(', ')}]`, `[${shape.join(', ')}]`);
     }
   }
-  if (spec.device !== undefined && parseDevice(spec.device) !== descriptor.device) {
-    throw new SpecError('device', `'${parseDevice(spec.device).name}'`, `'${descriptor.device.name}'`);
-  }
-  if (spec.contiguous === true && !descriptor.isContiguous) {
+  const device = place === undefined ? descriptor.device : parseDevice(place);
+  if (device !== descriptor.device) throw new SpecError('device', `'${device.name}'`, `'${descriptor.device.name}'`);
+  if (contiguous === true && !descriptor.isContiguous) {
     throw new SpecError('strides', 'a contiguous tensor', `[${descriptor.strides.join(', ')}]`);
   }
-  if (spec.writable === true && descriptor.isReadOnly)
+  if (writable === true && descriptor.isReadOnly)
     throw new SpecError('readonly', 'a writable tensor', 'a read-only one');
   return x;
 }

@@ -3,7 +3,7 @@
 
 import { checkOptions, type OptionNames } from './base/options.js';
 import { cpu, type Device, type DeviceArgument, type DLDevice, parseDevice } from './device.js';
-import { type DType, dtypeOfArray, type NaturalDType, parseDType, type TypedArray } from './dtype.js';
+import { type DType, type DTypeInfo, dtypeOfArray, type NaturalDType, parseDType, type TypedArray } from './dtype.js';
 import { ArgumentTypeError } from './errors.js';
 import { checkShape, checkStrides, inferShape, rowMajorStrides } from './layout.js';
 import { type AdaptedSource, adaptObject } from './protocol/adapters.js';
@@ -157,7 +157,7 @@ export class Tensor<D extends DType = DType> extends TensorView<D> {
     const view = ArrayBuffer.isView(array) ? (array as TypedArray) : bytesOf(array);
     const natural = dtypeOfArray(view);
     if (natural === undefined) throw new ArgumentTypeError('array', 'a typed array or an ArrayBuffer', array);
-    return new Tensor(describeArray(view, options.dtype === undefined ? natural : parseDType(options.dtype), options));
+    return new Tensor(describeArray(view, dtypeOf(options, natural), options));
   }
 
   /**
@@ -171,7 +171,7 @@ export class Tensor<D extends DType = DType> extends TensorView<D> {
     checkOptions(options, fromNames, '{ shape: [2, 3] }');
     const natural = dtypeOfArray(array);
     if (natural === undefined) throw new ArgumentTypeError('array', 'a typed array', array);
-    const dtype = options.dtype === undefined ? natural : parseDType(options.dtype);
+    const dtype = dtypeOf(options, natural);
     // Check everything that can fail before the array is taken from the caller.
     const before = describeArray(array as TypedArray, dtype, options);
     const buffer = moveBuffer(array as TypedArray);
@@ -335,6 +335,11 @@ async function convertedAsync(source: Descriptor, dtype = source.dtype, device =
   } finally {
     source.storage.release();
   }
+}
+
+/** The dtype of the options, which is read once, because getters may return different values. */
+function dtypeOf({ dtype }: FromOptions<DType>, natural: DTypeInfo): DTypeInfo {
+  return dtype === undefined ? natural : parseDType(dtype);
 }
 
 /** A new tensor in the wanted shape. The memory is released if the shape does not fit. */

@@ -140,15 +140,15 @@ export function pointerTo(
 }
 
 function pointerToAddress(address: bigint, options: Partial<AddressOptions<ElementType>>): Pointer {
-  if (options.dtype === undefined) throw new ArgumentTypeError('dtype', 'a dtype for an address', options.dtype);
-  const element = parseElementType(options.dtype);
-  const size = options.size ?? 0;
+  const { dtype, size = 0, deviceId, readonly } = options; // read once, because getters may return different values
+  if (dtype === undefined) throw new ArgumentTypeError('dtype', 'a dtype for an address', dtype);
+  const element = parseElementType(dtype);
   if (!Number.isSafeInteger(size * element.storageBytes) || size < 0) {
     throw new ArgumentValueError('size', 'a number of elements', size);
   }
-  const device = options.deviceId === undefined ? null : deviceFromType(DeviceType.cuda, options.deviceId);
+  const device = deviceId === undefined ? null : deviceFromType(DeviceType.cuda, deviceId);
   const memory = addressMemory(address, size * element.storageBytes, device);
-  return new Pointer(element, memory, 0, options.readonly === true);
+  return new Pointer(element, memory, 0, readonly === true);
 }
 
 function pointerToTensor(tensor: TensorView, options: PointerOptions<ElementType>): Pointer {

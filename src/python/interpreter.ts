@@ -85,8 +85,11 @@ let running: { readonly python: Python; readonly options: PythonOptions; readonl
  * Starts Python in this process, or attaches to a Python that already runs in it. A process has one Python, which never
  * stops. Later calls return the same object, and throw when they name another Python.
  */
-export function python(options: PythonOptions = {}): Python {
-  checkOptions(options, optionNames, '{ executable: "/path/to/python3" }');
+export function python(given: PythonOptions = {}): Python {
+  checkOptions(given, optionNames, '{ executable: "/path/to/python3" }');
+  const names = Object.keys(optionNames) as (keyof PythonOptions)[];
+  // Read once, because getters may return different values.
+  const options = Object.fromEntries(names.map((name) => [name, given[name]])) as PythonOptions;
   if (running !== null) {
     checkSame(options, running.options, running.found);
     return running.python;
@@ -143,7 +146,7 @@ export function python(options: PythonOptions = {}): Python {
     getItem,
     setItem,
   };
-  running = { python: interpreter, options: { ...options }, found };
+  running = { python: interpreter, options, found };
   if (venv !== null) enterEnvironment(venv);
   return interpreter;
 }

@@ -1,6 +1,6 @@
 /** Tasks and actors. */
 
-import { checkOptions, type OptionNames } from '../base/options.js';
+import { checkObject, checkOptions, type OptionNames } from '../base/options.js';
 import { ArgumentTypeError, ArgumentValueError } from '../errors.js';
 import { callAsync, isPyObject, type Keywords, kwargs, type PyArgument, type PyObject } from '../python/index.js';
 import { workerCommand } from './command.js';
@@ -76,9 +76,11 @@ function withOptions(target: PyObject, options: Options, names: Names): PyObject
   return target.options(toKeywords(options, names as OptionNames<Options>, example));
 }
 
-function makeRemote<F extends AnyFunction | AnyClass>(target: PyObject, options: Options, names: Names): Remote<F> {
+function makeRemote<F extends AnyFunction | AnyClass>(target: PyObject, given: Options, names: Names): Remote<F> {
+  checkObject(given, example);
+  const options = { ...given }; // read once, because getters may return different values
   const start = withOptions(target, options, names).remote as PyObject;
-  const isMany = options.numReturns !== undefined && options.numReturns !== 1;
+  const isMany = (options.numReturns ?? 1) !== 1;
   const toResult = (started: PyObject): Started => (isMany ? [...(started as Iterable<PyObject>)] : started);
   return {
     remote: (...args: PyArgument[]) => toResult(start(...args)),

@@ -81,13 +81,14 @@ export class WasmHeap {
 
   /** A tensor over a `DLTensor` of the module, which `release` frees when the last owner is disposed. */
   importTensor(address: WasmAddress, options: ImportTensorOptions): Tensor {
-    if (typeof options?.release !== 'function') {
-      throw new ArgumentTypeError('release', 'a function that frees the tensor in the module', options?.release);
+    if (options !== undefined) checkOptions(options, importNames, '{ release: () => exports.tensor_free(address) }');
+    const release = options?.release; // read once, because getters may return different values
+    if (typeof release !== 'function') {
+      throw new ArgumentTypeError('release', 'a function that frees the tensor in the module', release);
     }
-    checkOptions(options, importNames, '{ release: () => exports.tensor_free(address) }');
     const offset = this.#module.structAt(address);
     this.#describe(offset, 0n); // the caller keeps the tensor if a check fails
-    return new Tensor(this.#describe(offset, 0n, options.release));
+    return new Tensor(this.#describe(offset, 0n, release));
   }
 
   /** Takes over a `DLManagedTensorVersioned` of the module. Its deleter is called once, also if a check fails. */

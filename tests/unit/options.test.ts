@@ -112,3 +112,32 @@ test('a stream is an object with a handle, a bigint or null', () => {
   }
   equal(seen.length, 4);
 });
+
+/** Options whose getters throw when they are read a second time. Not for booleans, which are read when they are checked. */
+function once<T extends object>(values: T): T {
+  const options = {} as T;
+  for (const [name, value] of Object.entries(values)) {
+    let isRead = false;
+    const get = () => {
+      if (isRead) throw new RangeError(`${name} was read twice`);
+      isRead = true;
+      return value;
+    };
+    Object.defineProperty(options, name, { get, enumerable: true });
+  }
+  return options;
+}
+
+test('each option is read once, so that the value that was checked is the value that is used', () => {
+  const values = () => Float32Array.of(1, 2, 3, 4);
+  const shape = [2, 2];
+  const tensor = Tensor.from(values(), once({ dtype: 'float32', shape } as const));
+  expectTensor(tensor, once({ dtype: 'float32', shape: [null, 2], device: 'cpu' } as const));
+  expectTensor(tensor, once({ dtype: ['int8', 'float32'] } as const));
+  equal(Tensor.wrap(values(), once({ dtype: 'int32', shape, strides: [2, 1], byteOffset: 0 } as const)).dtype, 'int32');
+  equal(Tensor.adopt(values(), once({ dtype: 'int32', shape } as const)).dtype, 'int32');
+  equal(Tensor.empty([1], 'int8', once({ device: 'cpu' } as const)).device, 'cpu');
+  equal(fromDLPack(tensor, once({ device: 'cpu', stream: null } as const)).toArray(), tensor.toArray());
+  equal(pointerTo(4096n, once({ dtype: 'int8', size: 2, deviceId: 0 } as const)).element.name, 'int8');
+  equal(hostMdspan(values(), extents(4), once({ dtype: 'int32' } as const)).size, 4);
+});
