@@ -70,5 +70,6 @@ function matches(is: (value: object) => boolean, value: object): boolean {
 export function adapt(value: object, options?: AdaptOptions): Tensor {
   const tensor = tryAdapt(value, options);
   if (tensor !== null) return tensor;
-  throw new ArgumentTypeError('value', 'a tensor of a library that dlpack/adapters knows', value);
+  const advice = 'use Tensor.wrap() for a typed array, or fromDLPack() for a tensor of this package';
+  throw new ArgumentTypeError('value', 'a tensor of a library that dlpack/adapters knows', value, advice);
 }

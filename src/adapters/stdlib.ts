@@ -1,6 +1,6 @@
 /** `@stdlib/ndarray`, with strides, offsets and a mark for read-only arrays. */
 
-import { checkDType, type DType, parseDType } from '../dtype.js';
+import { checkDType, type DType, dtypeOfArray, parseDType } from '../dtype.js';
 import type { Tensor } from '../tensor.js';
 import {
   type AdaptOptions,
@@ -45,8 +45,12 @@ export function fromStdlib(value: StdlibArray, options?: AdaptOptions): Tensor {
   checkAdapt(value, value?.strides && value.order, 'a stdlib ndarray', options);
   const { data, shape, strides, offset, flags } = value;
   const given = String(value.dtype);
-  const name = (given === 'uint8c' ? 'uint8' : given) as DType;
-  if (!otherNames.includes(name)) checkDType(name, plainNames, 'DLPack');
+  let name = (given === 'uint8c' ? 'uint8' : given) as DType;
+  if (!otherNames.includes(name)) {
+    checkDType(name, plainNames, 'DLPack');
+    // The library reads the elements of the array, whatever dtype it was given. Those of float16 are bits on some runtimes.
+    if (name !== 'float16') name = (dtypeOfArray(data)?.name as DType) ?? name;
+  }
   const layout = {
     shape,
     dtype: name,

@@ -245,6 +245,22 @@ testWith(absent, 'sharp: pixels from an image and back, without a copy', async (
   throws('LayoutError', 'rows by columns', () => toSharp(Tensor.zeros([4], 'uint8'), sharp));
 });
 
+testWith(absent, 'stdlib: the array decides the dtype, as in the library, which does not compare them', () => {
+  type Stdlib = new (...parts: unknown[]) => StdlibArray & { get(i: number): number };
+  const ndarray = load<Stdlib>('@stdlib/ndarray-ctor');
+  const pairs = [
+    ['float64', Float32Array.of(1, 2, 3), 'float32'],
+    ['float32', Float64Array.of(1, 2, 3), 'float64'],
+    ['int32', Uint32Array.of(1, 2, 2 ** 32 - 1), 'uint32'],
+    ['uint8', Uint8ClampedArray.of(1, 2, 3), 'uint8'],
+  ] as const;
+  for (const [given, data, dtype] of pairs) {
+    const array = new ndarray(given, data, [2], [-1], 2, 'row-major');
+    const x = fromStdlib(array);
+    equal([x.dtype, x.toArray()], [dtype, [array.get(0), array.get(1)]], given);
+  }
+});
+
 testWith(absent, 'stdlib: float16 is refused where its bits would be integers', () => {
   type Stdlib = new (...parts: unknown[]) => StdlibArray & { get(i: number): number };
   const ndarray = load<Stdlib>('@stdlib/ndarray-ctor');
