@@ -50,11 +50,20 @@ export async function loadPeers(): Promise<(Peer & { use?: () => Promise<unknown
   const stdlib: Library = load('@stdlib/ndarray-ctor');
   const arrow: Library = load('apache-arrow');
   const sharp: Library = load('sharp');
+  const zarr: Library = await loadModule('zarrita/dist/src/index.js');
 
   const tensorflow = {
     library: '@tensorflow/tfjs-core',
     shape: [2, 3],
-    make: (data: TypedArray, dtype: DType) => tf.tensor(data, [2, 3], dtype),
+    make: (data: TypedArray, dtype: DType) => {
+      if (dtype !== 'complex64') return tf.tensor(data, [2, 3], dtype);
+      const part = (at: number) =>
+        tf.tensor(
+          (data as Float32Array).filter((_, i) => i % 2 === at),
+          [2, 3],
+        );
+      return tf.complex(part(0), part(1));
+    },
     read: (object: Library) => object.dataSync(),
     from: adapters.fromTensorFlow,
     to: (x: Tensor) => adapters.toTensorFlow(x, tf as adapters.TensorFlowModule<object>),
@@ -78,7 +87,12 @@ export async function loadPeers(): Promise<(Peer & { use?: () => Promise<unknown
       from: adapters.fromTransformers,
       to: (x) => adapters.toTransformers(x, transformers as adapters.OnnxModule<object>),
     },
-    { name: 'TensorFlow.js, CPU', use: () => tf.setBackend('cpu'), ...tensorflow, why: 'the library converts `bool`' },
+    {
+      name: 'TensorFlow.js, CPU',
+      use: () => tf.setBackend('cpu'),
+      ...tensorflow,
+      why: 'the library makes a new array of these',
+    },
     {
       name: 'TensorFlow.js, WebAssembly',
       use: () => tf.setBackend('wasm'),
@@ -142,7 +156,11 @@ export async function loadPeers(): Promise<(Peer & { use?: () => Promise<unknown
       name: 'zarrita chunk',
       library: 'zarrita',
       shape: [2, 3],
-      make: (data) => ({ data, shape: [2, 3], stride: [3, 1] }),
+      make: (data, dtype) => ({
+        data: dtype === 'bool' ? new zarr.BoolArray(data.buffer, data.byteOffset, data.length) : data,
+        shape: [2, 3],
+        stride: [3, 1],
+      }),
       read: (object: Library) => object.data,
       from: adapters.fromZarrita,
       to: (x) => adapters.toZarrita(x),
