@@ -11,6 +11,7 @@ import { type GPUBufferLike, GpuStorage } from '../storage/storage.js';
 import { Tensor } from '../tensor.js';
 import { descriptorOf } from '../view.js';
 import { type GpuDevice, Usage } from './api.js';
+import { stateOf } from './device-state.js';
 import { gpuStorage } from './memory.js';
 
 function wrapBuffer(
@@ -67,6 +68,8 @@ export const lendBuffer: GpuBuffers['lend'] = (tensor, need, options, make) => {
 function lentBuffer(tensor: Tensor, need: BufferNeed, options: BufferOptions | undefined): LentBuffer {
   const { bitOffset, isContiguous, isReadOnly, storage } = descriptorOf(tensor).shared();
   const { gpuBuffer, gpuDevice } = storage as GpuStorage;
+  // A library would get memory that no longer exists.
+  if ('lost' in gpuDevice) stateOf(gpuDevice).checkAlive();
   const isFit = need.isExact ? gpuBuffer.size === need.size : gpuBuffer.size >= need.size;
   if (isFit && bitOffset === 0 && isContiguous && !isReadOnly && options?.copy !== true) {
     return lendStorage(storage as GpuStorage);

@@ -164,6 +164,23 @@ test('a dtype that a library does not have on WebGPU is refused, and the referen
   throws('TypeError', 'jax.getWebGPUDevice() for gpuDevice', () => toJaxJs(x, { array: () => null }));
 });
 
+test('a tensor on a lost device is not lent to a library', async () => {
+  const { gpuDevice } = recorder();
+  let lose = (_: object): void => {};
+  const lost = new Promise<never>((resolve) => {
+    lose = resolve as never;
+  });
+  Object.assign(gpuDevice, { lost });
+  const x = Tensor.empty([4], 'float32', { device: gpuDevice });
+  const ort = { Tensor: Object.assign(class {}, { fromGpuBuffer: () => ({}) }) };
+  toOnnxRuntime(x, ort as never);
+  lose({ reason: 'destroyed' });
+  await lost;
+  throws('DeviceLostError', 'destroyed', () => toOnnxRuntime(x, ort as never));
+  throws('DeviceLostError', 'destroyed', () => toLiteRT(x, { Tensor: class {} }));
+  x.dispose();
+});
+
 test('a class that takes no GPUBuffers is refused, and the tensor keeps its buffer', () => {
   const { gpuDevice } = recorder();
   const x = Tensor.empty([4], 'float32', { device: gpuDevice });
