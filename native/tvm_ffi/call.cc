@@ -10,23 +10,27 @@
 
 namespace dlpack::tvm_ffi {
 
+// NULL, with an error raised, for a value that JavaScript has no room for.
+static napi_value RefuseLong(napi_env env, int32_t* status) {
+  ClearException(env);
+  *status = Raise("OverflowError", "This value is too long for JavaScript, or there is no memory for it");
+  return nullptr;
+}
+
 // Most strings are plain ASCII, which the JavaScript engine takes without decoding.
-static napi_value TakeText(napi_env env, const TVMFFIByteArray& bytes) {
+static napi_value TakeText(napi_env env, const TVMFFIByteArray& bytes, int32_t* status) {
   bool is_ascii = true;
   for (size_t i = 0; i < bytes.size && is_ascii; ++i) is_ascii = static_cast<signed char>(bytes.data[i]) >= 0;
   napi_value value = nullptr;
-  if (is_ascii) {
-    napi_create_string_latin1(env, bytes.data, bytes.size, &value);
-  } else {
-    napi_create_string_utf8(env, bytes.data, bytes.size, &value);
-  }
-  return value;
+  const napi_status made = is_ascii ? napi_create_string_latin1(env, bytes.data, bytes.size, &value)
+                                    : napi_create_string_utf8(env, bytes.data, bytes.size, &value);
+  return made == napi_ok ? value : RefuseLong(env, status);
 }
 
-static napi_value TakeBytes(napi_env env, const TVMFFIByteArray& bytes) {
+static napi_value TakeBytes(napi_env env, const TVMFFIByteArray& bytes, int32_t* status) {
   napi_value buffer, value = nullptr;
   void* data = nullptr;
-  if (napi_create_arraybuffer(env, bytes.size, &data, &buffer) != napi_ok) return nullptr;
+  if (napi_create_arraybuffer(env, bytes.size, &data, &buffer) != napi_ok) return RefuseLong(env, status);
   for (size_t i = 0; i < bytes.size; ++i) static_cast<char*>(data)[i] = bytes.data[i];
   napi_create_typedarray(env, napi_uint8_array, bytes.size, buffer, 0, &value);
   return value;
@@ -40,18 +44,20 @@ static void DestroyTensorReference(Storage* self) {
   if (object != nullptr) library.ObjectDecRef(object);
 }
 
-// Pushes a tensor for JavaScript above all slots of the wire. Without a storage the tensor was refused.
-static void PushTensor(Context* self, Storage* storage, Status status, const Descriptor& descriptor) {
+// Pushes a tensor for JavaScript above all slots of the wire. Without a storage the tensor was refused. Returns 0, or
+// -1 with an error raised.
+static int PushTensor(Context* self, Storage* storage, Status status, const Descriptor& descriptor) {
   TensorResult* result = PushMessage<TensorResult>(self->instance);
   if (result != nullptr) {
     result->status = GiveTensor(self->instance, storage, status, descriptor, &result->tensor, false);
-    return;
+    return 0;
   }
   if (storage != nullptr) ReleaseStorage(storage);
-  napi_throw_range_error(self->instance->env, nullptr, "Expected fewer nested calls: the wire is full");
+  return RaiseFull();
 }
 
-static void TakeTensor(Context* self, TVMFFIObject* object, bool is_owned) {
+// As PushTensor.
+static int TakeTensor(Context* self, TVMFFIObject* object, bool is_owned) {
   Descriptor descriptor;
   Status status = kOk;
   const TensorObject* own = AsOwnTensor(object);
@@ -64,15 +70,15 @@ static void TakeTensor(Context* self, TVMFFIObject* object, bool is_owned) {
     storage = WrapTensor(*CellOf<DLTensor>(object), 0, &descriptor, &status, nullptr, DestroyTensorReference, object);
     if (storage == nullptr) library.ObjectDecRef(object);
   }
-  PushTensor(self, storage, status, descriptor);
+  return PushTensor(self, storage, status, descriptor);
 }
 
-// A tensor that the caller of a callback keeps alive until the callback returns.
-static void TakeView(Context* self, const DLTensor& tensor) {
+// A tensor that the caller of a callback keeps alive until the callback returns. As PushTensor.
+static int TakeView(Context* self, const DLTensor& tensor) {
   Descriptor descriptor;
   Status status;
   Storage* storage = WrapTensor(tensor, 0, &descriptor, &status, nullptr, DestroyTensorReference, nullptr);
-  PushTensor(self, storage, status, descriptor);
+  return PushTensor(self, storage, status, descriptor);
 }
 
 napi_value TakeObject(Context* self, napi_env env, TVMFFIAny* any, bool is_owned, uint32_t* reference,
@@ -80,18 +86,18 @@ napi_value TakeObject(Context* self, napi_env env, TVMFFIAny* any, bool is_owned
   napi_value value = nullptr;
   TVMFFIObject* object = any->v_obj;
   switch (any->type_index) {
-    case kTVMFFIRawStr: return TakeText(env, TVMFFIByteArray{any->v_c_str, strlen(any->v_c_str)});
-    case kTVMFFIByteArrayPtr: return TakeBytes(env, *static_cast<TVMFFIByteArray*>(any->v_ptr));
+    case kTVMFFIRawStr: return TakeText(env, TVMFFIByteArray{any->v_c_str, strlen(any->v_c_str)}, status);
+    case kTVMFFIByteArrayPtr: return TakeBytes(env, *static_cast<TVMFFIByteArray*>(any->v_ptr), status);
     case kTVMFFIObjectRValueRef: {
       TVMFFIAny moved = {};
       library.AnyViewToOwnedAny(any, &moved);
       *any = moved;
       return TakeObject(self, env, any, true, reference, status);
     }
-    case kTVMFFIStr: value = TakeText(env, *CellOf<TVMFFIByteArray>(object)); break;
-    case kTVMFFIBytes: value = TakeBytes(env, *CellOf<TVMFFIByteArray>(object)); break;
-    case kTVMFFITensor: TakeTensor(self, object, is_owned); return nullptr;
-    case kTVMFFIDLTensorPtr: TakeView(self, *static_cast<DLTensor*>(any->v_ptr)); return nullptr;
+    case kTVMFFIStr: value = TakeText(env, *CellOf<TVMFFIByteArray>(object), status); break;
+    case kTVMFFIBytes: value = TakeBytes(env, *CellOf<TVMFFIByteArray>(object), status); break;
+    case kTVMFFITensor: *status = TakeTensor(self, object, is_owned); return nullptr;
+    case kTVMFFIDLTensorPtr: *status = TakeView(self, *static_cast<DLTensor*>(any->v_ptr)); return nullptr;
     default:
       if (any->type_index < kTVMFFIStaticObjectBegin) return nullptr;
       if (const HostValue* host = HostValueOf(self, object)) {

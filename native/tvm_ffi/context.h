@@ -25,8 +25,9 @@ struct Context {
 // Puts the caller's reference into the table; 0 for NULL, and when out of memory (the reference is then released).
 uint32_t Own(Context* self, TVMFFIObjectHandle object);
 
-// Raises MemoryError on this thread and returns -1, the status of a call that raised an error.
+// Raise an error on this thread and return -1, the status of a call that raised an error.
 int OutOfMemory();
+int RaiseFull();  // the wire is full
 
 // Puts the caller's reference into the table and describes it in the request. `object` may be NULL.
 template <class Request>

@@ -38,8 +38,8 @@ static void SetGlobal(Context*, ObjectRequest* request, napi_env env, napi_value
 
 static const uint32_t kValueWords = sizeof(TVMFFIAny) / sizeof(uint64_t);
 
-// Calls onCall or onSettle with a pushed message and frees its slot. These functions never throw, so false means that
-// the environment is ending.
+// Calls onCall or onSettle with a pushed message and frees its slot. False when the function threw, which happens only
+// when the stack is full or the environment ends. No exception is pending afterwards.
 static bool RunJavaScript(Context* self, napi_ref function, void* message) {
   napi_env env = self->instance->env;
   WireHeader* header = HeaderOf(self->instance);
@@ -52,7 +52,7 @@ static bool RunJavaScript(Context* self, napi_ref function, void* message) {
   napi_value target;
   bool is_done = napi_get_reference_value(env, function, &target) == napi_ok;
   header->slot = slot;
-  is_done = is_done && napi_call_function(env, target, target, 0, nullptr, nullptr) == napi_ok;
+  is_done = (is_done && napi_call_function(env, target, target, 0, nullptr, nullptr) == napi_ok) || ClearException(env);
   napi_close_handle_scope(env, scope);
   header->top = slot;
   return is_done;
@@ -81,7 +81,7 @@ int RunCallback(Context* self, uint32_t id, const TVMFFIAny* args, int32_t count
   const uint32_t arguments = is_array || count < 0 ? 0 : static_cast<uint32_t>(count);
   CallbackRequest* request =
       count < 0 ? nullptr : PushMessage<CallbackRequest>(self->instance, kValueWords * (arguments + 1));
-  if (request == nullptr) return Raise("RecursionError", "Expected fewer nested calls: the wire is full");
+  if (request == nullptr) return RaiseFull();
   const AllocatorScope allocator(self);
   BorrowedArray array;
   if (is_array) {
@@ -94,7 +94,8 @@ int RunCallback(Context* self, uint32_t id, const TVMFFIAny* args, int32_t count
   TVMFFIAny* values = ValuesOf(request);
   for (uint32_t i = 0; i < arguments; ++i) values[i] = args[i];
   if (!RunJavaScript(self, self->on_call, request))
-    return Raise("RuntimeError", "Expected a running JavaScript environment but this one is ending");
+    return Raise("RuntimeError",
+                 "Expected a running JavaScript environment for this function but it is ending, or its stack is full");
   if (request->status != 0) {
     AddNativeFrames();
     return request->status;

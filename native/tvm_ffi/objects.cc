@@ -15,6 +15,8 @@ uint32_t Own(Context* self, TVMFFIObjectHandle object) {
   return number;
 }
 
+int RaiseFull() { return Raise("RecursionError", "Expected fewer nested calls: the wire is full"); }
+
 int OutOfMemory() { return Raise("MemoryError", "Out of memory for a value of TVM-FFI"); }
 
 // Releases a reference; a number that is not held does nothing.

@@ -82,8 +82,41 @@ testWith(ffiMissing, 'calls nest as deep as the wire allows, then fail', () => {
   } catch (error) {
     message = (error as Error).message;
   }
-  ok(/nested calls|call stack/.test(message), message);
+  ok(/nested calls|call stack|stack is full/.test(message), message);
   equal(countDown(3), 3);
+});
+
+testWith(kernelsMissing, 'native code can handle the error of a callback that finds the stack full', () => {
+  const errorOf = probe('error_of');
+  let calls = 0;
+  let handled = 0;
+  const take = () => void calls++;
+  /** Fills the stack, and calls from each level on the way back until there is room for the callback. */
+  const descend = (): void => {
+    try {
+      descend();
+    } catch (error) {
+      try {
+        const raised = errorOf(take) as Error;
+        if (raised.message.includes('stack is full')) handled++;
+      } catch {}
+      if (calls === 0) throw error;
+    }
+  };
+  descend();
+  ok(handled > 0, 'no callback found the stack full');
+  equal([calls, (errorOf(take) as Error).message], [1, 'nothing was thrown']);
+});
+
+testWith(kernelsMissing, 'a string that is too long for JavaScript gives an error, not undefined', () => {
+  const repeat = probe('repeat');
+  equal(repeat('ab', 3), 'ababab');
+  const length = 2 ** 29;
+  try {
+    equal((repeat('x'.repeat(2 ** 20), length / 2 ** 20) as string).length, length); // some engines have such strings
+  } catch (error) {
+    ok(error instanceof TVMFFIError && error.kind === 'OverflowError', String(error));
+  }
 });
 
 testWith(ffiMissing, 'native errors have a kind, a message and a backtrace', () => {

@@ -1,5 +1,5 @@
 /**
- * A function that becomes an argument while the wire is full, and an asynchronous call that ends then, as an event loop
+ * A function that becomes an argument while the wire is full, a tensor that is the result then, and an asynchronous call that ends then, as an event loop
  * inside deeply nested calls finds it. No JavaScript program can run such a loop, so this one fills the wire by hand.
  */
 
@@ -11,7 +11,7 @@ const { words, loaded } = await loadWithWire(async () => ({
   ...(await import('dlpack/native')),
   ...(await import('../peer.js')),
 }));
-const { callAsync, stats, testing } = loaded;
+const { callAsync, probe, stats, testing } = loaded;
 
 const top = 1; // WireHeader.TOP
 const before = words[top] as number;
@@ -28,6 +28,14 @@ try {
   echo(filler);
 } catch (error) {
   console.log((error as Error).name, stats().pins - pins);
+}
+
+words[top] = full - 64; // room for the call
+try {
+  probe('make_tensor')(4);
+} catch (error) {
+  words[top] = before;
+  console.log((error as { kind?: string }).kind, probe('live_blocks')());
 }
 
 const result = callAsync(echo, 'a string of some length');

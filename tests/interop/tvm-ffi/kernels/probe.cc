@@ -130,7 +130,13 @@ static void FailWithCause(ffi::String inner, ffi::String outer) {
   ffi::Error cause("KeyError", std::string(inner), "");
   throw ffi::Error("ValueError", std::string(outer), "", cause, std::nullopt);
 }
-// The kinds and messages of the error that a function raises, and of its causes.
+static ffi::String Repeat(ffi::String text, int64_t times) {
+  std::string result;
+  result.reserve(text.size() * times);
+  for (int64_t i = 0; i < times; ++i) result.append(text.data(), text.size());
+  return result;
+}
+
 // The error that a function throws.
 static ffi::Error ErrorOf(ffi::Function function) {
   try {
@@ -146,6 +152,7 @@ static ffi::String BacktraceOf(ffi::Function function) {
   return ffi::String(error.get()->backtrace.data, error.get()->backtrace.size);
 }
 
+// The kinds and messages of the error that a function raises, and of its causes.
 static ffi::Array<ffi::String> CausesOf(ffi::Function function) {
   ffi::Array<ffi::String> texts;
   try {
@@ -241,6 +248,7 @@ TVM_FFI_DLL_EXPORT_TYPED_FUNC(stream_at, StreamAt);
 TVM_FFI_DLL_EXPORT_TYPED_FUNC(library_address, LibraryAddress);
 TVM_FFI_DLL_EXPORT_TYPED_FUNC(call_then_return, CallThenReturn);
 TVM_FFI_DLL_EXPORT_TYPED_FUNC(invoke_times, InvokeTimes);
+TVM_FFI_DLL_EXPORT_TYPED_FUNC(repeat, Repeat);
 TVM_FFI_DLL_EXPORT_TYPED_FUNC(causes_of, CausesOf);
 TVM_FFI_DLL_EXPORT_TYPED_FUNC(backtrace_of, BacktraceOf);
 TVM_FFI_DLL_EXPORT_TYPED_FUNC(error_of, ErrorOf);
