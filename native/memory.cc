@@ -8,9 +8,13 @@
 namespace dlpack {
 
 static void Allocate(Instance* self, AllocateRequest* request) {
-  Storage* storage = IsSize(request->nbytes)
-                         ? AllocateStorage(static_cast<uint64_t>(request->nbytes), request->is_zeroed != 0)
-                         : nullptr;
+  const double nbytes = request->nbytes, cleared = request->cleared;
+  const bool is_zeroed = cleared >= nbytes;
+  Storage* storage = IsSize(nbytes) ? AllocateStorage(static_cast<uint64_t>(nbytes), is_zeroed) : nullptr;
+  if (storage != nullptr && !is_zeroed && cleared > 0) {
+    const size_t count = static_cast<size_t>(cleared);
+    memset(static_cast<char*>(storage->data) + storage->nbytes - count, 0, count);
+  }
   HoldIn(self, storage, true, request);
 }
 

@@ -194,13 +194,13 @@ struct alignas(8) AllocateRequest {
   uint32_t handle;
   // the number of bytes
   double nbytes;
-  // 1: all bits are zero
-  uint32_t is_zeroed;
+  // how many of the last bytes are zero
+  double cleared;
 };
 static_assert(offsetof(AllocateRequest, status) == 0);
 static_assert(offsetof(AllocateRequest, handle) == 4);
 static_assert(offsetof(AllocateRequest, nbytes) == 8);
-static_assert(offsetof(AllocateRequest, is_zeroed) == 16);
+static_assert(offsetof(AllocateRequest, cleared) == 16);
 static_assert(sizeof(AllocateRequest) == 24);
 
 // The address of a storage.

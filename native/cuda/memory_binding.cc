@@ -22,13 +22,13 @@ static Result AllocateBinding(CudaContext* self, DeviceAllocation* message, Devi
   return storage == nullptr ? result : HoldIn(self, storage, type != kDLCUDA, message);
 }
 
-// Fills a storage with zero bits, on the stream.
-static Result ClearBinding(Storage* storage, const StreamRef& stream, StorageRequest*) {
-  if (storage->nbytes == 0) return kSuccess;
-  return UseOnStream(stream, {storage}, [&] {
-    return driver.MemsetD8Async(reinterpret_cast<Address>(storage->data), 0, static_cast<size_t>(storage->nbytes),
-                                stream.handle);
-  });
+// Fills the last bytes of a storage with zero bits, on the stream.
+static Result ClearBinding(Storage* storage, const StreamRef& stream, StorageRequest* message) {
+  if (!IsSize(message->cleared) || message->cleared > static_cast<double>(storage->nbytes)) return kInvalidValue;
+  const size_t count = static_cast<size_t>(message->cleared);
+  if (count == 0) return kSuccess;
+  const Address start = reinterpret_cast<Address>(storage->data) + storage->nbytes - count;
+  return UseOnStream(stream, {storage}, [&] { return driver.MemsetD8Async(start, 0, count, stream.handle); });
 }
 
 // Makes the storage ready for work on the stream from now on.

@@ -41,12 +41,15 @@ struct alignas(8) StorageRequest {
   uint32_t handle;
   // the driver's handle of a stream
   uint64_t stream;
+  // how many of the last bytes the stream clears
+  double cleared;
 };
 static_assert(offsetof(StorageRequest, status) == 0);
 static_assert(offsetof(StorageRequest, device) == 4);
 static_assert(offsetof(StorageRequest, handle) == 8);
 static_assert(offsetof(StorageRequest, stream) == 16);
-static_assert(sizeof(StorageRequest) == 24);
+static_assert(offsetof(StorageRequest, cleared) == 24);
+static_assert(sizeof(StorageRequest) == 32);
 
 // A step of a copy (src/cuda/plan-copy.ts). A side without a handle is a typed array.
 struct alignas(8) CopyStep {

@@ -25,7 +25,7 @@ const memory = (maxNdim) => [
   {
     name: 'StorageRequest',
     comment: 'A storage and a stream. The stream clears it, may use it from now on, or waits until its data is ready.',
-    fields: [status, device, handle, stream],
+    fields: [status, device, handle, stream, ['cleared', 'f64', 'how many of the last bytes the stream clears']],
   },
   {
     name: 'CopyStep',

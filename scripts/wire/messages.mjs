@@ -105,7 +105,12 @@ const core = [
   {
     name: 'AllocateRequest',
     comment: 'New host memory.',
-    fields: [status, handle, ['nbytes', 'f64', 'the number of bytes'], ['isZeroed', 'u32', '1: all bits are zero']],
+    fields: [
+      status,
+      handle,
+      ['nbytes', 'f64', 'the number of bytes'],
+      ['cleared', 'f64', 'how many of the last bytes are zero'],
+    ],
   },
   {
     name: 'AddressRequest',

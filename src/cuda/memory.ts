@@ -9,7 +9,7 @@ import type { Storage } from '../storage/storage.js';
 import { currentHandle, streamOfNumber } from './current.js';
 import { check, driverError, isLoaded } from './driver.js';
 import { begin, onStorage, send } from './requests.js';
-import { DeviceAllocation } from './wire-layout.js';
+import { DeviceAllocation, StorageRequest } from './wire-layout.js';
 
 const { f64, i32, u32, u64 } = wire;
 
@@ -32,8 +32,12 @@ export function allocate(nbytes: number, device: DeviceInfo, isShareable = false
   return new NativeStorage(u32[slot * 2 + DeviceAllocation.HANDLE] as number, nbytes, false);
 }
 
-export function clear(storage: Storage, { id, name }: DeviceInfo): void {
-  check(onStorage('clear', handleOf(storage), id, currentHandle(id)), `memory on '${name}' to be cleared`);
+export function clear(storage: Storage, { id, name }: DeviceInfo, count: number): void {
+  const slot = begin(StorageRequest.WORDS, id);
+  u32[slot * 2 + StorageRequest.HANDLE] = handleOf(storage);
+  u64[slot + StorageRequest.STREAM] = currentHandle(id);
+  f64[slot + StorageRequest.CLEARED] = count;
+  check(send(slot, 'clear'), `memory on '${name}' to be cleared`);
 }
 
 export function handOver({ storage, device }: Descriptor, stream: bigint | null): void {

@@ -25,6 +25,7 @@ export const enum StorageRequest {
   DEVICE = 1, // i32: the number of the device that the request is for
   HANDLE = 2, // u32: a storage in the table of the instance
   STREAM = 2, // u64: the driver's handle of a stream
+  CLEARED = 3, // f64: how many of the last bytes the stream clears
   WORDS = 4,
 }
 

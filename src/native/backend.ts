@@ -19,11 +19,11 @@ import { writeFew, writeNested } from './write-nested.js';
 const { f64, i32, u32 } = wire;
 
 export const nativeBackend: Backend = {
-  allocate(nbytes: number, isZeroed: boolean): Storage {
+  allocate(nbytes: number, cleared: number): Storage {
     const binding = native();
     const slot = freeSlot(AllocateRequest.WORDS);
     f64[slot + AllocateRequest.NBYTES] = nbytes;
-    u32[slot * 2 + AllocateRequest.IS_ZEROED] = isZeroed ? 1 : 0;
+    f64[slot + AllocateRequest.CLEARED] = cleared;
     u32[WireHeader.SLOT] = slot;
     binding.allocate();
     const status = i32[slot * 2 + AllocateRequest.STATUS] as number;

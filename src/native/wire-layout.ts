@@ -113,7 +113,7 @@ export const enum AllocateRequest {
   STATUS = 0, // i32: a Status, written by native code
   HANDLE = 1, // u32: a storage in the table of the instance
   NBYTES = 1, // f64: the number of bytes
-  IS_ZEROED = 4, // u32: 1: all bits are zero
+  CLEARED = 2, // f64: how many of the last bytes are zero
   WORDS = 4,
 }
 

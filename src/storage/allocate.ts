@@ -30,23 +30,23 @@ function backendOf(device: DeviceInfo): DeviceBackend {
   );
 }
 
-/** Fills a storage with zero bits. */
-function clearStorage(storage: Storage, device: DeviceInfo): void {
-  if (storage.nbytes === 0) return;
+/** Fills the last `count` bytes of a storage with zero bits. */
+function clearStorage(storage: Storage, device: DeviceInfo, count: number): void {
   if (!device.isHostAccessible) {
-    (getDeviceBackend(device) as DeviceBackend).clear(storage, device);
+    (getDeviceBackend(device) as DeviceBackend).clear(storage, device, count);
     return;
   }
-  new Uint8Array(storage.buffer(), storage.start, storage.nbytes).fill(0);
+  new Uint8Array(storage.buffer(), storage.start + storage.nbytes - count, count).fill(0);
   storage.commit();
 }
 
 /**
- * True if some bits belong to no element: around padded elements, or after the last packed element. Elements are written
- * without changing the bits around them, and consumers that read whole bytes expect zeros there.
+ * How many of the last bytes have bits that belong to no element: all bytes of padded elements, or the byte after the
+ * last packed element. Elements are written without changing the bits around them, and consumers that read whole bytes
+ * expect zeros there.
  */
-function hasSpareBits(nbytes: number, dtype: DTypeInfo, size: number): boolean {
-  return nbytes * 8 > size * dtype.itemBits;
+function spareBytes(nbytes: number, dtype: DTypeInfo, size: number, isPadded: boolean): number {
+  return nbytes * 8 === size * dtype.itemBits ? 0 : isPadded ? nbytes : 1;
 }
 
 /**
@@ -61,16 +61,17 @@ export function allocateLike(
   isZeroed = false,
 ): Descriptor {
   const size = sizeOf(shape);
-  const nbytes = sizeBytes(dtype, size, (flags & Flag.subBytePadded) !== 0);
+  const isPadded = (flags & Flag.subBytePadded) !== 0;
+  const nbytes = sizeBytes(dtype, size, isPadded);
   const kept = dtype.isSubByte ? flags : flags & ~Flag.subBytePadded;
-  const isClear = isZeroed || hasSpareBits(nbytes, dtype, size);
+  const cleared = isZeroed ? nbytes : spareBytes(nbytes, dtype, size, isPadded);
   if (device.kind === 'cpu') {
     // Without native code, a JavaScript buffer, whose bits are zero.
-    const host = getBackend()?.allocate(nbytes, isClear) ?? new HeapStorage(new ArrayBuffer(nbytes));
+    const host = getBackend()?.allocate(nbytes, cleared) ?? new HeapStorage(new ArrayBuffer(nbytes));
     return rowMajor(host, dtype, device, shape, kept);
   }
   const storage = backendOf(device).allocate(nbytes, device);
-  if (isClear) releaseOnError(storage, () => clearStorage(storage, device));
+  if (cleared > 0) releaseOnError(storage, () => clearStorage(storage, device, cleared));
   return rowMajor(storage, dtype, device, shape, kept);
 }
 
@@ -119,8 +120,9 @@ export function allocateShareable(
   const nbytes = sizeBytes(dtype, size, kept !== 0);
   const storage = sharing.allocate(nbytes, device, name);
   // The system clears new host memory.
-  if ((isZeroed || hasSpareBits(nbytes, dtype, size)) && device.kind !== 'cpu') {
-    releaseOnError(storage, () => clearStorage(storage, device));
+  if (device.kind !== 'cpu') {
+    const cleared = isZeroed ? nbytes : spareBytes(nbytes, dtype, size, kept !== 0);
+    releaseOnError(storage, () => clearStorage(storage, device, cleared));
   }
   return rowMajor(storage, dtype, device, shape, kept);
 }

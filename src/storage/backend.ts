@@ -25,7 +25,8 @@ export interface PassAxis {
 }
 
 export interface Backend {
-  allocate(nbytes: number, isZeroed: boolean): Storage;
+  /** New memory, whose last `cleared` bytes are zero. */
+  allocate(nbytes: number, cleared: number): Storage;
   /** Takes over a buffer without other references, so that native code may keep its address; null when it must not. */
   adopt(buffer: ArrayBuffer): Storage | null;
   /** The tensor in a type-tagged native external, or null for any other value. A misaligned tensor is copied. */

@@ -102,8 +102,8 @@ export interface DeviceBackend {
    * `copyAsync` for large amounts of plain host memory.
    */
   upload?(source: Descriptor, parts: readonly UploadPart[]): Upload;
-  /** Fills a storage of this backend with zero bits. */
-  clear(storage: Storage, device: DeviceInfo): void;
+  /** Fills the last `count` bytes of a new storage of this backend with zero bits. */
+  clear(storage: Storage, device: DeviceInfo, count: number): void;
   /**
    * The producer's side of an exchange: work that the consumer queues on `stream` from now on finds the data ready.
    * Numbers as in the array API: null is the default stream, -1 asks for no synchronisation.

@@ -50,7 +50,7 @@ export interface GpuEncoder {
   copyBufferToBuffer(source: object, sourceOffset: number, target: object, targetOffset: number, size: number): void;
   copyBufferToTexture(source: BufferRows, target: TexturePart, size: readonly [number, number]): void;
   copyTextureToBuffer(source: TexturePart, target: BufferRows, size: readonly [number, number]): void;
-  clearBuffer(buffer: object): void;
+  clearBuffer(buffer: object, offset: number): void;
   beginComputePass(): GpuPass;
   finish(): object;
 }

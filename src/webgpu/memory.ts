@@ -72,10 +72,11 @@ export function memoryOf({ storage }: Descriptor): { buffer: GpuBuffer; state: D
 
 export const hasUsage = (buffer: GpuBuffer, usage: number): boolean => (buffer.usage & usage) !== 0;
 
-export function clear(storage: Storage, device: DeviceInfo): void {
+export function clear(storage: Storage, device: DeviceInfo, count: number): void {
   const state = stateOfDevice(device);
   state.checkAlive();
   const encoder = state.gpuDevice.createCommandEncoder();
-  encoder.clearBuffer((storage as GpuStorage).gpuBuffer);
+  // From a multiple of four bytes to the end of the buffer. The memory is new, so no byte before has a value.
+  encoder.clearBuffer((storage as GpuStorage).gpuBuffer, Math.floor((storage.nbytes - count) / 4) * 4);
   state.gpuDevice.queue.submit([encoder.finish()]);
 }

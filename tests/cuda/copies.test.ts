@@ -197,6 +197,7 @@ cudaTest(
       using packed = Tensor.empty([5], 'uint4', { device });
       using back = packed.to('cpu');
       equal(bytesOf(back)[2], 0, device);
+      if (device === 'cuda:0') equal(bytesOf(back)[0], 255, 'only the last byte is cleared');
     }
     const { poolBytes } = fake.live();
     fake.failNext('cuMemsetD8Async', 700);

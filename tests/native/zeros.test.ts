@@ -101,6 +101,23 @@ test('zeroed memory is counted, and released once', async () => {
   ok(await collectUntil(() => stats().bytes === 0));
 });
 
+test('bits that belong to no element are zero in memory that was used before', () => {
+  const fill = (nbytes: number) => {
+    const tensors = Array.from({ length: 64 }, () => Tensor.empty([nbytes], 'uint8').fill(255));
+    for (const tensor of tensors) tensor.dispose();
+  };
+  for (const size of [5, 999, (1 << 20) + 1]) {
+    fill(Math.ceil(size / 2));
+    const packed = Array.from({ length: 64 }, () => Tensor.empty([size], 'uint4'));
+    const rows = packed.map((tensor) => tensor.unsafeData() as Uint8Array);
+    equal(rows.filter((bytes) => (bytes.at(-1) as number) > 15).length, 0);
+    for (const tensor of packed) tensor.dispose();
+    fill(size);
+    using padded = Tensor.empty([size], 'uint4', { padded: true });
+    ok((padded.unsafeData() as Uint8Array).every((byte) => byte === 0));
+  }
+});
+
 testWith(peerMissing, 'zeroed memory whose last owner is on another thread is released there, once', async () => {
   ok(await collectUntil(() => stats().storages === 0 && stats().exports === 0));
   for (const nbytes of sizes) {
