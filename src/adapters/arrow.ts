@@ -1,6 +1,6 @@
 /** Apache Arrow: vectors of numbers, and fixed-size lists of numbers as matrices. */
 
-import { arrayDTypes, checkDType, type DType, type TypedArray } from '../dtype.js';
+import { arrayDTypes, checkDType, type DType } from '../dtype.js';
 import { BufferError, LayoutError } from '../errors.js';
 import { copyOf } from '../from-dlpack.js';
 import type { Tensor } from '../tensor.js';
@@ -18,7 +18,8 @@ interface ArrowData {
   readonly length: number;
   readonly offset: number;
   readonly nullCount: number;
-  readonly values: TypedArray;
+  /** A typed array; for lists, what Arrow declares: an array of them. */
+  readonly values: ArrayLike<unknown>;
   readonly nullBitmap: Uint8Array | null;
   readonly children: readonly ArrowData[];
 }
