@@ -30,18 +30,18 @@ function backendOf(device: DeviceInfo): DeviceBackend {
   );
 }
 
-/** Fills the last `count` bytes of a storage with zero bits. */
+/** Fills the last `count` bytes of a new storage with zero bits. Releases the storage if that fails. */
 function clearStorage(storage: Storage, device: DeviceInfo, count: number): void {
-  if (!device.isHostAccessible) {
-    (getDeviceBackend(device) as DeviceBackend).clear(storage, device, count);
-    return;
-  }
-  new Uint8Array(storage.buffer(), storage.start + storage.nbytes - count, count).fill(0);
-  storage.commit();
+  releaseOnError(storage, () => {
+    if (device.isHostAccessible) {
+      new Uint8Array(storage.buffer(), storage.start + storage.nbytes - count, count).fill(0);
+      storage.commit();
+    } else backendOf(device).clear(storage, device, count);
+  });
 }
 
 /**
- * How many of the last bytes have bits that belong to no element: all bytes of padded elements, or the byte after the
+ * How many of the last bytes have bits that belong to no element: all bytes of padded elements, or the byte of the
  * last packed element. Elements are written without changing the bits around them, and consumers that read whole bytes
  * expect zeros there.
  */
@@ -71,7 +71,7 @@ export function allocateLike(
     return rowMajor(host, dtype, device, shape, kept);
   }
   const storage = backendOf(device).allocate(nbytes, device);
-  if (cleared > 0) releaseOnError(storage, () => clearStorage(storage, device, cleared));
+  if (cleared > 0) clearStorage(storage, device, cleared);
   return rowMajor(storage, dtype, device, shape, kept);
 }
 
@@ -121,8 +121,7 @@ export function allocateShareable(
   const storage = sharing.allocate(nbytes, device, name);
   // The system clears new host memory.
   if (device.kind !== 'cpu') {
-    const cleared = isZeroed ? nbytes : spareBytes(nbytes, dtype, size, kept !== 0);
-    releaseOnError(storage, () => clearStorage(storage, device, cleared));
+    clearStorage(storage, device, isZeroed ? nbytes : spareBytes(nbytes, dtype, size, kept !== 0));
   }
   return rowMajor(storage, dtype, device, shape, kept);
 }
