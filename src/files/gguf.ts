@@ -80,7 +80,7 @@ class Cursor {
   string(): string {
     const length = this.u64();
     const start = this.advance(length);
-    return new TextDecoder().decode(this.bytes.subarray(start, start + length));
+    return new TextDecoder('utf-8', { ignoreBOM: true }).decode(this.bytes.subarray(start, start + length));
   }
 
   value(type: number, depth = 0): GgufValue {

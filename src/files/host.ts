@@ -45,3 +45,8 @@ export function getHost(): Host {
   if (registered !== null) return registered;
   throw new ArgumentTypeError('source', 'a URL, a File or a Blob (a browser cannot open or write paths)', 'a path');
 }
+
+/** True for text that is a URL and not a path. */
+export function isUrl(text: string): boolean {
+  return /^[a-z][a-z0-9+]+:\/\//i.test(text);
+}

@@ -115,7 +115,7 @@ function isShape(value: unknown): value is number[] {
 }
 
 function parseDescr(path: string, descr: Literal, options: NpyOptions): { dtype: DTypeInfo; swap: number } {
-  const match = typeof descr === 'string' ? /^([<>|=])?([a-zA-Z])([0-9]{1,6})$/.exec(descr) : null;
+  const match = typeof descr === 'string' ? /^([<>|=])?([a-zA-Z])([0-9]{0,6})$/.exec(descr) : null;
   const [order, kind, bytes] = [match?.[1], match?.[2], Number(match?.[3])];
   if (kind === 'V') return { dtype: parseVoid(path, String(descr), bytes, options), swap: 0 };
   // ml_dtypes writes this type string only for float8_e5m2. NumPy cannot read it back.

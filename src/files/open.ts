@@ -7,7 +7,7 @@ import { Tensor } from '../tensor.js';
 import type { TensorEntry } from './entry.js';
 import { readGguf } from './gguf.js';
 import { GgufFile } from './gguf-file.js';
-import { getHost, type MapMode } from './host.js';
+import { getHost, isUrl, type MapMode } from './host.js';
 import { type NpyOptions, readNpy } from './npy.js';
 import { NpzFile } from './npz-file.js';
 import { MappedFile, type OpenedFile, SourceFile } from './opened.js';
@@ -48,7 +48,7 @@ function open<H, T>(source: FileSource, mode: MapMode, read: Read<H>, make: Make
 }
 
 function openPath<H, T>(path: string, mode: MapMode, read: Read<H>, make: Make<H, T>) {
-  if (/^[a-z][a-z0-9+]+:\/\//i.test(path)) throw new ArgumentValueError('source', 'a path, or new URL(...)', path);
+  if (isUrl(path)) throw new ArgumentValueError('source', 'a path, or new URL(...)', path);
   const file = new MappedFile(path, mode);
   try {
     return make(file, file.now(read(file)));

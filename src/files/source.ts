@@ -20,12 +20,27 @@ export abstract class Source implements AsyncReader {
   }
 }
 
+/** Throws the reason of a signal, or a `FileError` with the system's code where the runtime tells it. */
+function failed(path: string, signal?: AbortSignal): (error: unknown) => never {
+  return (error) => {
+    if (signal?.aborted || isDLPackError(error)) throw error;
+    const { cause = error } = Object(error) as { cause?: unknown };
+    const { code } = Object(cause) as { code?: unknown };
+    const name = typeof code === 'string' && /^E[A-Z0-9]+$/.test(code) ? code : 'EIO';
+    throw new FileError(path, name, `could not read the bytes: ${textOf(cause)}`, { cause: error });
+  };
+}
+
 /** Pieces of a stream; ends the stream when the consumer stops early. */
-async function* pieces(stream: ReadableStream<Uint8Array>): AsyncGenerator<Uint8Array> {
+async function* pieces(
+  path: string,
+  stream: ReadableStream<Uint8Array>,
+  signal?: AbortSignal,
+): AsyncGenerator<Uint8Array> {
   const reader = stream.getReader();
   try {
     for (;;) {
-      const { done, value } = await reader.read();
+      const { done, value } = await reader.read().catch(failed(path, signal));
       if (done) return;
       yield value;
     }
@@ -69,7 +84,7 @@ async function inflateStream({ deflated, size, isPrefix }: Deflated): Promise<Ui
   const bytes = new Uint8Array(isPrefix ? Math.min(size, deflated.length * MAX_RATIO) : size);
   let at = 0;
   try {
-    for await (const piece of pieces(stream as ReadableStream<Uint8Array>)) {
+    for await (const piece of pieces('', stream as ReadableStream<Uint8Array>)) {
       const room = bytes.length - at;
       if (piece.length > room && !isPrefix) return new Uint8Array(); // longer than the member claims
       bytes.set(piece.subarray(0, room), at);
@@ -99,7 +114,7 @@ export class BlobSource extends Source {
 
   async *stream(offset: number, length: number, signal?: AbortSignal): AsyncGenerator<Uint8Array> {
     const stream = this.blob.slice(offset, offset + length).stream() as ReadableStream<Uint8Array>;
-    for await (const piece of exactly(this.path, offset, length, pieces(stream))) {
+    for await (const piece of exactly(this.path, offset, length, pieces(this.path, stream, signal))) {
       signal?.throwIfAborted();
       yield piece;
     }
@@ -127,7 +142,9 @@ export class UrlSource extends Source {
   /** Requests the beginning of the file. A server without range support sends the whole file, which is then kept. */
   static async open(url: URL, signal?: AbortSignal): Promise<Source> {
     const response = await request(url, 0, FIRST_PIECE, signal);
-    if (response.status === 200) return new BlobSource(await response.blob(), url.href);
+    if (response.status === 200) {
+      return new BlobSource(await response.blob().catch(failed(url.href, signal)), url.href);
+    }
     const match = /^bytes 0-([0-9]+)\/([0-9]+)$/.exec(response.headers.get('content-range') ?? '');
     const size = Number(match?.[2]);
     if (match === null || !Number.isSafeInteger(size)) {
@@ -135,7 +152,7 @@ export class UrlSource extends Source {
       throw new FileError(url.href, 'EPROTO', 'the server answered a range without the size of the file');
     }
     const length = Math.min(size, FIRST_PIECE);
-    const first = await gather(length, exactly(url.href, 0, length, pieces(bodyOf(response))));
+    const first = await gather(length, exactly(url.href, 0, length, pieces(url.href, bodyOf(response), signal)));
     return new UrlSource(url, size, versionOf(response), first);
   }
 
@@ -151,7 +168,12 @@ export class UrlSource extends Source {
       await response.body?.cancel();
       throw new FileError(this.path, 'ESTALE', 'the file changed on the server while it was read');
     }
-    yield* exactly(this.path, offset, length, pieces(bodyOf(response)));
+    const range = response.headers.get('content-range');
+    if (range !== null && !range.startsWith(`bytes ${offset}-`)) {
+      await response.body?.cancel();
+      throw new FileError(this.path, 'EPROTO', `the server answered '${range}' for bytes from ${offset} on`);
+    }
+    yield* exactly(this.path, offset, length, pieces(this.path, bodyOf(response), signal));
   }
 }
 
@@ -164,16 +186,8 @@ function versionOf({ headers }: Response): string | null {
 }
 
 async function request(url: URL, offset: number, length: number, signal?: AbortSignal): Promise<Response> {
-  let response: Response;
-  try {
-    response = await fetch(url, {
-      headers: { range: `bytes=${offset}-${offset + length - 1}` },
-      ...(signal === undefined ? {} : { signal }),
-    });
-  } catch (cause) {
-    if (signal?.aborted || isDLPackError(cause)) throw cause;
-    throw new FileError(url.href, 'EIO', `could not fetch: ${textOf(cause)}`, { cause });
-  }
+  const headers = { range: `bytes=${offset}-${offset + length - 1}` };
+  const response = await fetch(url, { headers, ...(signal && { signal }) }).catch(failed(url.href, signal));
   if (response.status === 206 || response.status === 200) return response;
   await response.body?.cancel();
   // An empty file has no first byte to send.

@@ -8,7 +8,7 @@ import { ArgumentTypeError, ArgumentValueError, adviceFor, isA, isUsable } from 
 import type { Descriptor } from '../storage/descriptor.js';
 import { descriptorOf, TensorView } from '../view.js';
 import { crc32 } from './crc32.js';
-import { getHost, type Target } from './host.js';
+import { getHost, isUrl, type Target } from './host.js';
 import { formatNpy } from './npy.js';
 import { isColumnMajor, packedBytes } from './packed.js';
 import { formatSafetensors, orderForAlignment } from './safetensors.js';
@@ -47,6 +47,9 @@ export async function writeSafetensors(
   checkOptions(options, safetensorsNames, "{ metadata: { format: 'pt' } }");
   const { metadata: given = {}, durable } = options;
   checkObject(given, "{ format: 'pt' }", 'metadata');
+  if (Object.keys(given).length === 0 && !isPlain(given)) {
+    throw new ArgumentTypeError('metadata', "an object such as { format: 'pt' }", given); // a Map, for example
+  }
   const metadata = { ...given }; // the caller may change it while this function waits
   await writeHeld(target, durable, hold(tensors), async (named, write) => {
     const planned = named.map(({ name, descriptor }) => {
@@ -135,6 +138,7 @@ function hold(tensors: NamedTensors): Named[] {
       const [name, tensor] = pair as unknown[];
       if (typeof name !== 'string') throw new ArgumentTypeError('name', 'a string', name);
       checkTensor(tensor, `tensors['${name}']`);
+      if (/\p{Surrogate}/u.test(name)) throw new ArgumentValueError('name', 'text without half a surrogate pair', name);
       if (held.has(name)) throw new ArgumentValueError('name', 'a name that occurs once', name);
       const descriptor = descriptorOf(tensor);
       descriptor.storage.refs++;
@@ -161,7 +165,7 @@ async function writeHeld(
     try {
       await produce(named, (bytes) => sink.write(bytes));
     } catch (error) {
-      await sink.discard();
+      await sink.discard().catch(() => undefined); // the first error tells more
       throw error;
     }
     await sink.finish();
@@ -171,7 +175,10 @@ async function writeHeld(
 }
 
 async function openTarget(target: FileTarget, durable: boolean): Promise<Target> {
-  if (typeof target === 'string') return getHost().create(target, durable);
+  if (typeof target === 'string') {
+    if (isUrl(target)) throw new ArgumentValueError('target', 'a path or a WritableStream', target);
+    return getHost().create(target, durable);
+  }
   if (typeof WritableStream === 'undefined' || !isA(target, WritableStream)) {
     throw new ArgumentTypeError('target', 'a path or a WritableStream', target);
   }

@@ -90,7 +90,7 @@ function parseCentral(file: FileExtent, bytes: Uint8Array, offset: number): { me
   if (length > bytes.length) return fail('an entry of the directory is truncated');
   const nameBytes = bytes.slice(46, 46 + nameLength);
   // Names without the flag use code page 437; array names are ASCII in practice.
-  const name = new TextDecoder().decode(nameBytes);
+  const name = new TextDecoder('utf-8', { ignoreBOM: true }).decode(nameBytes);
   const flags = view.getUint16(8, true);
   const method = view.getUint16(10, true);
   if ((flags & 1) !== 0) return fail(`'${name}' is encrypted`);

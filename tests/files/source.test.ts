@@ -140,8 +140,41 @@ test('servers that refuse, lie or change the file', async () => {
   await served(sizeless, async (url) => {
     await rejects('FileError', 'without the size', openSafetensors(url));
   });
+  const moved = (request: IncomingMessage, response: ServerResponse) => {
+    const isHeader = request.headers.range === 'bytes=0-65535';
+    serveRange(request, response, isHeader ? {} : { 'content-range': `bytes 8-15/${bytes.length}` });
+  };
+  await served(moved, async (url) => {
+    using file = await openSafetensors(url);
+    equal((await rejects('FileError', "answered 'bytes 8-15/", file.getAsync('small'))).code, 'EPROTO');
+  });
   const closed = new URL('http://127.0.0.1:1/model');
-  await rejects('FileError', 'could not fetch', openSafetensors(closed));
+  await rejects('FileError', 'could not read the bytes', openSafetensors(closed));
+});
+
+test('bytes that end in the middle, because the connection or the file of a Blob went away', async () => {
+  const cut = (status: number) => (_: IncomingMessage, response: ServerResponse) => {
+    const range = `bytes 0-65535/${bytes.length}`;
+    response.writeHead(status, { 'content-range': range, 'content-length': status === 206 ? 65536 : bytes.length });
+    response.write(bytes.subarray(0, 100), () => response.destroy());
+  };
+  for (const status of [200, 206]) {
+    await served(cut(status), async (url) => void (await rejects('FileError', 'could not read', openSafetensors(url))));
+  }
+  const lost = new Blob([bytes]);
+  lost.slice = () => {
+    const broken = new Blob([]);
+    broken.stream = () => new ReadableStream({ start: (controller) => controller.error(new TypeError('lost')) });
+    return broken;
+  };
+  equal((await rejects('FileError', 'TypeError: lost', openSafetensors(lost))).code, 'EIO');
+});
+
+test('file: URLs that name no path', async () => {
+  for (const url of ['file://elsewhere/model', 'file:///a%2Fb']) {
+    if (process.platform === 'win32' && url.includes('elsewhere')) continue; // a network share
+    await rejects('ValueError', 'a path on this machine', openSafetensors(new URL(url)));
+  }
 });
 
 test('a signal stops a read, before it starts and in the middle', async () => {

@@ -104,6 +104,38 @@ test('a link stays a link, and permissions stay', async () => {
   equal(lstatSync(link).isSymbolicLink(), true);
   equal(statSync(path).mode & 0o777, 0o640);
   ok(statSync(path).size > 3);
+  chmodSync(path, 0o666);
+  await writeNpy(link, x);
+  equal(statSync(path).mode & 0o777, 0o666); // whatever the umask is
+  const later = newPath('later');
+  const dangling = newPath('dangling');
+  symlinkSync(later, dangling);
+  await writeNpy(dangling, x);
+  equal([lstatSync(dangling).isSymbolicLink(), openNpy(later).toArray()], [true, x.toArray()]);
+});
+
+test('a name of the longest length, and paths that cannot be written', async () => {
+  const path = newPath(`${'é'.repeat(125)}.npy`);
+  await writeNpy(path, x);
+  equal(openNpy(path).toArray(), x.toArray());
+  const code = async (target: string, message: string) =>
+    (await rejects('FileError', message, writeNpy(target, x))).code;
+  equal(await code(dirname(path), 'this is a folder'), 'EISDIR');
+  equal(await code(`${newPath('none')}/`, 'this is a folder'), 'EISDIR');
+  equal(await code('a\0b', 'NUL'), 'EINVAL');
+  equal(await code('', 'no such folder'), 'ENOENT');
+  await rejects('ValueError', 'a path or a WritableStream', writeNpy('file:///x.npy', x));
+});
+
+const pipes = process.platform === 'win32' ? 'named pipes in the file system' : false;
+
+testWith(pipes, 'a pipe is refused and stays a pipe, because a new file would replace it', async () => {
+  const path = newPath('pipe');
+  spawnSync('mkfifo', [path]);
+  for (const write of [writeNpy(path, x), writeNpz(path, { x }), writeSafetensors(path, { x })]) {
+    equal((await rejects('FileError', 'pass a WritableStream', write)).code, 'ENODEV');
+  }
+  equal([lstatSync(path).isFIFO(), readdirSync(dirname(path))], [true, ['pipe']]);
 });
 
 test('a failed write leaves the old file intact and no other file', async () => {
@@ -139,6 +171,14 @@ test('a failed write leaves the old file intact and no other file', async () => 
   const long = 'é'.repeat(32766); // with '.npy' one byte more than a zip file can have
   await rejects('ValueError', 'at most 65535 bytes', writeNpz(path, { x, [long]: x }));
   await rejects('ValueError', '__metadata__', writeSafetensors(path, { __metadata__: x }));
+  for (const write of [writeNpz, writeSafetensors]) {
+    await rejects('ValueError', 'half a surrogate pair', write(path, { 'a\ud800': x }));
+  }
+  await rejects(
+    'TypeError',
+    'object of Map',
+    writeSafetensors(path, { x }, { metadata: new Map([['k', 'v']]) as never }),
+  );
   await rejects('TypeError', 'a path or a WritableStream', writeNpy(3 as never, x));
   await rejects('TypeError', "did you mean 'durable'", writeNpy(path, x, { durabel: true } as never));
   await rejects(

@@ -6,6 +6,7 @@
 
 import '../../index.node.js';
 
+import { ArgumentValueError } from '../../errors.js';
 import { node } from '../../native/node-modules.js';
 import { setHost } from '../host.js';
 import { type Deflated, MAX_RATIO } from '../reading.js';
@@ -30,13 +31,22 @@ function inflate({ deflated, size, isPrefix }: Deflated): Uint8Array {
   }
 }
 
+/** Throws for a URL of another host, and for an encoded separator. */
+function pathOf(url: URL): string {
+  try {
+    return fileURLToPath(url);
+  } catch {
+    throw new ArgumentValueError('source', 'a file: URL of a path on this machine', url.href);
+  }
+}
+
 setHost({
   map: mapFile,
   part: partOf,
   read: readPart,
   inflate,
   beside: (path, name) => join(dirname(path), name),
-  pathOf: (url) => fileURLToPath(url),
+  pathOf,
   create: createTarget,
 });
 

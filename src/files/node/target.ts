@@ -1,12 +1,13 @@
 /** A file that is being written: under a temporary name in the same folder, renamed when it is complete. */
 
 import type { FileHandle } from 'node:fs/promises';
-import { textOf } from '../../errors.js';
+import { isDLPackError, textOf } from '../../errors.js';
 import { node } from '../../native/node-modules.js';
 import { FileError } from '../error.js';
 import type { Target } from '../host.js';
 
-const { open, realpath, rename, rm, stat } = node.fs.promises;
+const { chmod, open, readlink, realpath, rename, rm, stat } = node.fs.promises;
+const { basename, dirname, isAbsolute, join } = node.path;
 
 const problems: Readonly<Record<string, string>> = {
   ENOSPC: 'the disk is full',
@@ -16,6 +17,11 @@ const problems: Readonly<Record<string, string>> = {
   EACCES: 'this process may not write there',
   EROFS: 'the disk is read-only',
   EISDIR: 'this is a folder',
+  ENOTDIR: 'a part of the path is not a folder',
+  ENAMETOOLONG: 'the path is too long',
+  ELOOP: 'the link leads back to itself',
+  EINVAL: 'the path contains a NUL character',
+  ENODEV: 'this is not a regular file; pass a WritableStream for a device or a pipe',
   ...(process.platform === 'win32' && {
     EPERM: 'a file that a program has mapped cannot be replaced; dispose its tensors and close it first',
   }),
@@ -69,15 +75,41 @@ class RenamedTarget implements Target {
   }
 }
 
-/** Starts a file. A link stays a link: the file it names is replaced and keeps its permissions. */
+/** The absolute path of the file that a path names. A link may lead to a file that does not exist yet. */
+async function placeOf(path: string): Promise<string> {
+  for (let named = path; ; ) {
+    const above = dirname(named);
+    const folder = await realpath(above).catch(() => above);
+    const link = await readlink(named).catch(() => null);
+    if (link === null) return join(folder, basename(named));
+    named = isAbsolute(link) ? link : `${folder}/${link}`; // `join` would remove '..' before it follows links
+  }
+}
+
+/**
+ * Starts a file. A link stays a link: the file it names is replaced and keeps its permissions. A device or a pipe is
+ * refused, because the new file would take its place.
+ */
 export async function createTarget(path: string, durable: boolean): Promise<Target> {
-  const place = await realpath(path).catch(() => path);
-  const beside = `${place}.${node.crypto.randomUUID()}.tmp`;
+  const refuse = (code: string) => new FileError(path, code, `could not write the file: ${problems[code]}`);
+  if (path === '') throw refuse('ENOENT');
+  if (path.includes('\0')) throw refuse('EINVAL');
   try {
-    const before = await stat(place).catch(() => null);
-    const handle = await open(beside, 'wx', before === null ? 0o666 : before.mode & 0o777);
+    const before = await stat(path).catch((cause) => {
+      if (codeOf(cause) === 'ENOENT') return null;
+      throw cause;
+    });
+    if (before?.isDirectory() || path.endsWith('/')) throw refuse('EISDIR');
+    if (before?.isFile() === false) throw refuse('ENODEV');
+    const place = await placeOf(path);
+    // A part of the name, because names have at most 255 bytes.
+    const beside = join(dirname(place), `${basename(place).slice(0, 64)}.${node.crypto.randomUUID()}.tmp`);
+    const mode = before === null ? 0o666 : before.mode & 0o777;
+    const handle = await open(beside, 'wx', mode);
+    // `open` applies the umask. Some file systems have no permissions.
+    if (before !== null) await chmod(beside, mode).catch(() => undefined);
     return new RenamedTarget(path, place, beside, handle, durable);
   } catch (cause) {
-    throw fileError(path, cause);
+    throw isDLPackError(cause) ? cause : fileError(path, cause);
   }
 }
