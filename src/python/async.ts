@@ -68,6 +68,7 @@ export function promiseFor<T>(number: number, signal: AbortSignal | null, cancel
     signal?.addEventListener('abort', stop, { once: true });
     const forget = () => signal?.removeEventListener('abort', stop);
     waiting.set(number, { resolve: resolve as (value: unknown) => void, reject, forget });
+    if (signal?.aborted) stop(); // a getter among the arguments aborted it
   });
 }
 

@@ -162,6 +162,17 @@ def result(): return len(alive), alive[0]() is None`,
   },
 );
 
+testWith(pythonMissing, 'a getter among the arguments aborts the call', async () => {
+  const controller = new AbortController();
+  const argument = {
+    get key() {
+      controller.abort('inside');
+      return 1;
+    },
+  };
+  equal(await rejection(callAsync(py.eval('lambda x: 5'), argument, controller.signal)), 'inside');
+});
+
 testWith(pythonMissing, 'a call that is aborted before a thread is free never begins', async () => {
   const [block, count, go] = define(
     'import threading\ngo = threading.Event()\nran = []\ndef block():\n  ran.append(1)\n  go.wait()\ndef count(): return len(ran)',
