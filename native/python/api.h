@@ -53,7 +53,7 @@ struct Buffer {
 // One row for each function: result, name, arguments. Those that most operations call come first.
 #define DLPACK_PYTHON_FUNCTIONS(F)                                                  \
   F(void, Py_IncRef, (Object*))                                                     \
-  F(void, Py_DecRef, (Object*))                                                     \
+  F(void, Py_DecRef, (Object*)) /* NULL is allowed */                               \
   F(Object*, PyEval_SaveThread, (void))                                             \
   F(void, PyEval_RestoreThread, (Object*))                                          \
   F(Object*, PyErr_Occurred, (void))                                                \

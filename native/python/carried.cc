@@ -45,14 +45,13 @@ bool Deliver(napi_env env, Objects* self, Carried* value, napi_value out[2]) {
 void TakeBack(napi_env env, Objects* self, const napi_value delivered[2]) {
   uint32_t kind = kNone, handle = 0;
   napi_get_value_uint32(env, delivered[0], &kind);
-  if (kind != kHandle || napi_get_value_uint32(env, delivered[1], &handle) != napi_ok) return;
-  Object* object = DropObject(self, handle);
-  if (object != nullptr) DeferDecRef(object);
+  napi_get_value_uint32(env, delivered[1], &handle);
+  if (kind == kHandle) DeferDecRef(DropObject(self, handle));
 }
 
 void DropCarried(Carried* value) {
   free(value->text.data);
-  if (value->object != nullptr) DeferDecRef(value->object);
+  DeferDecRef(value->object);
   *value = Carried{};
 }
 

@@ -225,9 +225,8 @@ Object* CallFunction(Object* self, Object* positional, Object* keywords) {
 }
 
 void Answer(Objects* self, uint32_t id, uint32_t handle, bool has_failed) {
-  Gil gil;
   Object* result = DropObject(self, handle);
-  if (!FulfilById(self, id, result, has_failed) && result != nullptr) api.Py_DecRef(result);
+  if (!FulfilById(self, id, result, has_failed)) DeferDecRef(result);
 }
 
 bool Postpone(Objects* self, uint32_t id) {

@@ -24,7 +24,7 @@ void Dealloc(Object* self) {
   if (body->weak != nullptr) Forget(*body);
   if (body->weak_references != nullptr) api.PyObject_ClearWeakRefs(self);
   if (body->pin != nullptr) ReleaseStorage(body->pin);
-  if (body->name != nullptr) api.Py_DecRef(body->name);
+  api.Py_DecRef(body->name);
   Object* own_type = TypeOf(self);
   api.PyObject_Free(self);
   api.Py_DecRef(own_type);

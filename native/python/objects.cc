@@ -215,10 +215,7 @@ static napi_value PerformOperation(napi_env env, napi_callback_info info) {
 }
 
 // Called by a finalizer, so nothing here waits for the GIL.
-static void ReleaseLater(Objects* self, uint32_t handle) {
-  Object* object = DropObject(self, handle);
-  if (object != nullptr) DeferDecRef(object);
-}
+static void ReleaseLater(Objects* self, uint32_t handle) { DeferDecRef(DropObject(self, handle)); }
 
 static void Settle(Objects* self) { OperationScope scope(self); }
 

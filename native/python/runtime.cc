@@ -154,7 +154,7 @@ void Defer(void (*action)(void*), void* argument) {
 }
 
 void DeferDecRef(Object* object) {
-  Defer([](void* argument) { api.Py_DecRef(static_cast<Object*>(argument)); }, object);
+  if (object != nullptr) Defer([](void* argument) { api.Py_DecRef(static_cast<Object*>(argument)); }, object);
 }
 
 const char* Start(const char* library, const char* program, char* buffer, size_t size) {

@@ -78,7 +78,7 @@ bool HasPending();
 // Runs all deferred actions, before code that must not run while another thread drops references. GIL held.
 void RunDeferred();
 
-// Drops a reference in the same way. Any thread, no GIL needed.
+// Drops a reference, which may be NULL, in the same way. Any thread, no GIL needed.
 void DeferDecRef(Object* object);
 
 // Whether an attribute equals `text`, or with `is_prefix` begins with it. GIL needed; leaves no exception set.
@@ -122,9 +122,7 @@ class SavedError {
   // Drops the saved exception. An exception that is set at the end of the scope stays.
   void Drop() {
     is_kept_ = false;
-    for (Object* object : {type_, value_, traceback_}) {
-      if (object != nullptr) api.Py_DecRef(object);
-    }
+    for (Object* object : {type_, value_, traceback_}) api.Py_DecRef(object);
   }
 
  private:

@@ -39,18 +39,14 @@ void DropReleased(Objects* self) {
   if (self->released->storage_count == 0 && self->released->object_count == 0) return;
   Object* objects[kMostReleased];
   const uint32_t count = TakeReleased(self, objects, true);
-  for (uint32_t i = 0; i < count; ++i) {
-    if (objects[i] != nullptr) api.Py_DecRef(objects[i]);
-  }
+  for (uint32_t i = 0; i < count; ++i) api.Py_DecRef(objects[i]);
 }
 
 void DeferReleased(Objects* self) {
   FinalizerScope scope;  // storages defer their release, too
   Object* objects[kMostReleased];
   const uint32_t count = TakeReleased(self, objects, false);
-  for (uint32_t i = 0; i < count; ++i) {
-    if (objects[i] != nullptr) DeferDecRef(objects[i]);
-  }
+  for (uint32_t i = 0; i < count; ++i) DeferDecRef(objects[i]);
 }
 
 Cells CellsBehind(const Instance* instance, const void* end, uint32_t count) {
