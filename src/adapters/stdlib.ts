@@ -17,8 +17,9 @@ import {
 export interface StdlibArray {
   readonly data: object;
   readonly dtype: unknown;
-  readonly shape: readonly number[];
-  readonly strides: readonly number[];
+  /** Arrays, which the library declares as collections. */
+  readonly shape: ArrayLike<number>;
+  readonly strides: ArrayLike<number>;
   readonly offset: number;
   readonly order: string;
   readonly flags?: { readonly READONLY?: boolean };
@@ -43,7 +44,8 @@ export function isStdlib(value: object): value is StdlibArray {
 export function fromStdlib(value: StdlibArray, options?: AdaptOptions): Tensor {
   // An ndarray of scijs has an order but no strides, and a tf.Tensor has strides but no order.
   checkAdapt(value, value?.strides && value.order, 'a stdlib ndarray', options);
-  const { data, shape, strides, offset, flags } = value;
+  const { data, offset, flags } = value;
+  const { shape, strides } = value as unknown as Record<'shape' | 'strides', number[]>;
   const given = String(value.dtype);
   let name = (given === 'uint8c' ? 'uint8' : given) as DType;
   if (!otherNames.includes(name)) {
