@@ -101,7 +101,7 @@ static Object* RaiseObject(Object* exception) {
   const bool is_text = TypeOf(value.get()) == api.PyUnicode_Type;
   Object* type = is_text ? api.PyExc_RuntimeError : TypeOf(value.get());
   if (!api.PyType_IsSubtype(type, api.PyExc_BaseException))
-    return Raise(api.PyExc_TypeError, "Expected an exception of Python in the PythonError that JavaScript threw");
+    return Raise(api.PyExc_TypeError, "Expected a Python exception in the PythonError that JavaScript threw");
   api.PyErr_SetObject(type, value.get());
   return nullptr;
 }
@@ -210,7 +210,7 @@ Object* CallFunction(Object* self, Object* positional, Object* keywords) {
   if (!is_own && IsJavaScriptThread()) {
     // Two event loops that wait for each other would deadlock.
     return Raise(api.PyExc_RuntimeError,
-                 "Expected a call on the JavaScript thread that made this function, or on a thread of Python, but "
+                 "Expected a call on the JavaScript thread that made this function, or on a Python thread, but "
                  "received one on another JavaScript thread; use callAsync there");
   }
   FunctionRequest* request = static_cast<FunctionRequest*>(malloc(sizeof(FunctionRequest)));

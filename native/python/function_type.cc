@@ -48,7 +48,7 @@ Object* MakeFunctionType() {
   static TypeSlot slots[] = {
       {tp_call, reinterpret_cast<void*>(CallFunction)},
       {tp_dealloc, reinterpret_cast<void*>(Dealloc)},
-      {tp_doc, const_cast<char*>("A function of JavaScript.")},
+      {tp_doc, const_cast<char*>("A JavaScript function.")},
       {tp_new, reinterpret_cast<void*>(RefuseNew)},
       {tp_members, members},
       {0, nullptr},

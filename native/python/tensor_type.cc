@@ -161,9 +161,9 @@ Object* DLPack(Object* self, Object* const* values, ptrdiff_t positional, Object
     request.copy = 1;
   }
   if (!request.versioned && request.copy != 1 && readonly) {
-    return Raise(
-        api.PyExc_BufferError,
-        "Expected max_version=(1, 0) or newer for a read-only tensor: an old capsule cannot say so; or copy=True");
+    return Raise(api.PyExc_BufferError,
+                 "Expected max_version=(1, 0) or newer for a read-only tensor, because an old capsule has no flag for "
+                 "it; or copy=True");
   }
   const bool padded = (body.flags & DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED) != 0;
   if (!request.versioned && padded) {

@@ -228,7 +228,7 @@ static_assert(sizeof(TakeArrayRequest) == 16);
 struct alignas(8) ReleasedList {
   // the number of waiting objects
   uint32_t object_count;
-  // the number of waiting storages of Python's memory
+  // the number of waiting storages of Python memory
   uint32_t storage_count;
   // their handles
   uint32_t objects[64];

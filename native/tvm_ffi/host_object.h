@@ -11,7 +11,7 @@ struct HostValue {
   Storage* pin;     // its release tells JavaScript to forget the value
 };
 
-// A TVM-FFI object with one reference for a value of JavaScript; NULL when out of memory. `pin` is the number that
+// A TVM-FFI object with one reference for a JavaScript value; NULL when out of memory. `pin` is the number that
 // onRelease gets.
 TVMFFIObject* CreateHostObject(Context* self, uint32_t number, double pin);
 

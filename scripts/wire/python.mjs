@@ -84,7 +84,7 @@ const messages = [
     comment: 'Handles that the next operation drops at its start. In its own block, because it outlives requests.',
     fields: [
       ['objectCount', 'u32', 'the number of waiting objects'],
-      ['storageCount', 'u32', "the number of waiting storages of Python's memory"],
+      ['storageCount', 'u32', 'the number of waiting storages of Python memory'],
       ['objects', 'u32', 'their handles', 64],
       ['storages', 'u32', 'their handles', 64],
     ],

@@ -51,7 +51,7 @@ function hintKeywords(error: unknown, args: readonly unknown[]): unknown {
 
 /** Called by `JSON.stringify`. */
 function refuseJson(): never {
-  const advice = 'convert it first: fromDLPack(x).toArray(), or json.dumps of Python';
+  const advice = "convert it first: fromDLPack(x).toArray(), or Python's json.dumps";
   throw new ArgumentTypeError('JSON', 'JavaScript values', 'a Python object', advice);
 }
 

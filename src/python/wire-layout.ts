@@ -124,7 +124,7 @@ export const enum TakeArrayRequest {
 /** Handles that the next operation drops at its start. In its own block, because it outlives requests. */
 export const enum ReleasedList {
   OBJECT_COUNT = 0, // u32: the number of waiting objects
-  STORAGE_COUNT = 1, // u32: the number of waiting storages of Python's memory
+  STORAGE_COUNT = 1, // u32: the number of waiting storages of Python memory
   OBJECTS = 2, // u32[64]: their handles
   STORAGES = 66, // u32[64]: their handles
   WORDS = 66,

@@ -29,7 +29,7 @@ export function loadModule<M extends object = KernelModule>(path: string): M {
 
 /** The functions of a module that native code returned as a value. */
 export function asModule<M extends object = KernelModule>(value: unknown): M {
-  // Another host's object, such as a tvm_ffi.Module of Python, becomes one of ours on its way through native code.
+  // Another host's object, such as Python's tvm_ffi.Module, becomes one of ours on its way through native code.
   const isForeign = isA(value, Function) && typeof (value as never)[TVM_FFI_VALUE] === 'function';
   const module = isForeign ? asObject(value) : value;
   if (!isA(module, FFIObject) || handleOf(module).type !== Type.module) {
