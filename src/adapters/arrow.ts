@@ -71,11 +71,11 @@ function dtypeOf(type: ArrowType): DType {
 
 /** A tensor over a bitmap of Arrow, with an element for each bit. A copy starts on a byte. */
 function bits(bytes: unknown, { offset, length }: ArrowData, options?: AdaptOptions): Tensor {
-  const isAdopted = options?.adopt;
+  const isAdopted = options?.adopt && !options.copy;
   const whole = share(bytes, { dtype: 'uint1', shape: [offset + length] }, isAdopted ? options : undefined);
   const part = whole.slice([offset, offset + length]);
   whole.dispose();
-  return options?.copy && !isAdopted ? copyOf(part) : part;
+  return options?.copy ? copyOf(part) : part;
 }
 
 function onlyChunk(vector: ArrowVector, options?: ArrowOptions): ArrowData {

@@ -78,7 +78,7 @@ export function share(
 ): Tensor {
   checkCopied(options, copied);
   const tensor = Tensor.wrap(array as TypedArray, layout as { dtype: DType });
-  if (options?.adopt) {
+  if (options?.adopt && !options.copy) {
     const { shape, dtype } = tensor; // which needs no dispose(), because the memory is the array's
     if (tensor.isContiguous && !tensor.readonly && !layout.byteOffset) {
       return Tensor.adopt(array as TypedArray, { shape, dtype });

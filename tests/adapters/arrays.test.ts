@@ -162,6 +162,8 @@ testWith(absent, 'arrow: slices, booleans as bits, nulls refused or shown', () =
   const [shared, copy] = [fromArrow(flags), fromArrow(flags, { copy: true })];
   shared.set(1, 1);
   equal([fromArrow(flags).toArray(), copy.toArray()], [[1, 1], [1, 0]]); // biome-ignore format: one line
+  equal(fromArrow(flags, { adopt: true, copy: true }).toArray(), [1, 1]);
+  equal(flags.data[0]?.values.length === 0, false, 'a copy moves nothing');
   const taken = fromArrow(flags, { adopt: true });
   equal([taken.toArray(), flags.data[0]?.values.length], [[1, 1], 0]);
 
@@ -243,6 +245,13 @@ testWith(absent, 'sharp: pixels from an image and back, without a copy', async (
   const deep = await sharp(png).raw({ depth: 'float' }).toBuffer({ resolveWithObject: true });
   equal(fromSharp(deep, { dtype: 'float32' }).get(0, 0, 0), 99);
   throws('LayoutError', 'rows by columns', () => toSharp(Tensor.zeros([4], 'uint8'), sharp));
+});
+
+test('copy: true with adopt: true copies, and the library keeps its array', () => {
+  const data = Float32Array.of(1, 2);
+  const x = fromNdarray({ data, shape: [2], stride: [1], offset: 0 }, { adopt: true, copy: true });
+  data[0] = 9;
+  equal([x.toArray(), [...data]], [[1, 2], [9, 2]]); // biome-ignore format: one line
 });
 
 testWith(absent, 'stdlib: the array decides the dtype, as in the library, which does not compare them', () => {
