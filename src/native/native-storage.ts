@@ -142,7 +142,7 @@ export class NativeStorage extends Storage {
     const { maxLength } = runtimeRules();
     if (this.nbytes > maxLength) {
       throw new BufferError(
-        `Expected at most ${maxLength} bytes for data on this runtime but the tensor has ${this.nbytes}; use a slice of a smaller tensor, or a newer runtime`,
+        `Expected at most ${maxLength} bytes for data on this runtime but the tensor has ${this.nbytes}; copy() a slice of it, or use a newer runtime`,
       );
     }
     const slot = enter(BufferRequest.WORDS);

@@ -27,7 +27,7 @@ function shortest(magnitude: number, round: Round, most: number): { digits: stri
     const text = magnitude.toExponential(Math.min(count, most));
     const isEnough = count === 17 || round(Number(text)) === magnitude;
     if (!isEnough && count < most) continue;
-    const [digits = '', exponent] = (isEnough ? text : halfToEven(magnitude, most)).split('e');
+    const [digits = '', exponent] = halfToEven(magnitude, Math.min(count, most)).split('e');
     return { digits: digits.replace('.', '').replace(/0+$/, ''), exponent: Number(exponent) };
   }
 }
@@ -72,7 +72,7 @@ function floatFormat(values: readonly number[], dtype: DTypeInfo, plus = ''): Fo
   const finite = values.filter(Number.isFinite);
   const magnitudes = finite.map(Math.abs).filter((value) => value !== 0);
   const [low, high] = magnitudes.reduce(([a, b], m) => [Math.min(a, m), Math.max(b, m)], [Infinity, 0]);
-  const isScientific = high > 0 && (high >= limitOf(dtype) || low < 1e-4 || high / low > 1000);
+  const isScientific = high > 0 && (high >= limitOf(dtype) || low < round(1e-4) || round(high / low) > 1000);
   const signOf = (value: number) => (value < 0 || Object.is(value, -0) ? '-' : plus);
   const partsOf = (value: number): readonly string[] =>
     isScientific ? scientific(Math.abs(value), round) : plain(Math.abs(value), round);
@@ -89,12 +89,15 @@ function floatFormat(values: readonly number[], dtype: DTypeInfo, plus = ''): Fo
   );
   return (value) => {
     if (!Number.isFinite(value)) return special(value).padStart(left + 1 + right);
-    const [whole = '', digits = '', power = ''] = partsOf(value);
-    const head = `${signOf(value)}${whole}`.padStart(left);
-    if (!isScientific) return `${head}.${digits.padEnd(fraction)}`;
+    const magnitude = Math.abs(value);
+    if (!isScientific) {
+      const [whole, digits] = plain(magnitude, round);
+      return `${(signOf(value) + whole).padStart(left)}.${digits.padEnd(fraction)}`;
+    }
     // All columns have as many digits as the longest, so shorter numbers show further exact digits.
-    const [mantissa = ''] = halfToEven(Math.abs(value), fraction).split('e');
-    return `${head}.${mantissa.slice(2)}e${power[0]}${power.slice(1).padStart(exponent - 1, '0')}`;
+    const [mantissa = '', power = ''] = halfToEven(magnitude, fraction).split('e');
+    const head = (signOf(value) + mantissa.slice(0, 1)).padStart(left);
+    return `${head}.${mantissa.slice(2)}e${power.slice(0, 1)}${power.slice(1).padStart(exponent - 1, '0')}`;
   };
 }
 

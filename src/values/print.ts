@@ -15,14 +15,15 @@ import { formatFor } from './format.js';
 const THRESHOLD = 1000;
 const EDGE = 3;
 const LINE = 75;
+/** From this size on, some engines cannot show the memory, so the shown elements are copied. */
+const LARGEST = 2 ** 32;
 
 /** `Tensor float32 [2, 3] cpu` and the values below it. Reads only the shown elements, also from a device. */
 export function formatTensor(kind: string, descriptor: Descriptor): string {
-  const { device } = descriptor;
+  const { device, storage } = descriptor;
   const head = headOf(kind, descriptor);
   try {
-    if (device.isHostAccessible) return `${head}\n${formatBody(descriptor, descriptor)}`;
-    if (getDeviceBackend(device) === null) return head;
+    if (device.isHostAccessible && storage.nbytes < LARGEST) return `${head}\n${formatBody(descriptor, descriptor)}`;
     const shown = fetchShown(descriptor);
     return releaseAfter(shown, () => `${head}\n${formatBody(descriptor, shown)}`);
   } catch (error) {

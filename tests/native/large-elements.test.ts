@@ -64,3 +64,13 @@ test('vectors, and writes by other ways, which the next read shows', () => {
   y.dispose();
   throws('DisposedError', '', () => y.get(5));
 });
+
+test('memory that is too large for an ArrayBuffer of some engines is printed', () => {
+  using x = Tensor.zeros([2 ** 32 + 8], 'uint8'); // no page of it is used before it is written
+  using end = x.slice([-1]);
+  using value = Tensor.from([7], { dtype: 'uint8' });
+  end.copyFrom(value);
+  const { reported } = stats();
+  equal(String(x), 'Tensor uint8 [4294967304] cpu\n[0, 0, 0, ..., 0, 0, 7]');
+  equal(stats().reported, reported, 'no buffer was made');
+});

@@ -20,6 +20,20 @@ test('a head line and aligned rows', () => {
   equal(String(Tensor.wrap(new Uint8Array([1]), { readonly: true }).view()), 'TensorView uint8 [1] cpu read-only\n[1]');
 });
 
+test('numbers with further digits than they need, and numbers at the limits of plain digits, print as in NumPy', () => {
+  const bodies = [
+    ['float64', [5e-324, 1e-323, 1.23456789e-300], '[4.94065646e-324, 9.88131292e-324, 1.23456789e-300]'],
+    ['float32', [3e-45, 1.2345678e-30], '[2.8025969e-45, 1.2345678e-30]'],
+    ['float16', [3e-7, 1.25e-6], '[2.98e-07, 1.25e-06]'],
+    ['float16', [146.25], '[146.2]'], // a tie between two texts of the same length
+    ['float16', [0.1, 100], '[  0.1, 100. ]'], // the ratio is 1000 in float16
+    ['float32', [1e-4], '[0.0001]'], // below 1e-4 in float64
+  ] as const;
+  for (const [dtype, values, body] of bodies) {
+    equal(String(Tensor.from(values, { dtype })), `Tensor ${dtype} [${values.length}] cpu\n${body}`);
+  }
+});
+
 test('many short axes, and many lanes, print all of their elements', () => {
   for (const [shape, dtype] of [
     [[6, 6, 6, 6, 6, 6, 6], 'float32'],

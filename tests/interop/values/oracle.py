@@ -195,7 +195,10 @@ def printed(_):
                np.array([0.1, 0.2, 0.1 + 0.2]), np.array([2.5, 1e-9]), np.array([999999.9], dtype=np.float32),
                np.array([1e6], dtype=np.float32), np.array([65504, 1000], dtype=np.float16),
                np.array([1e-45, 1], dtype=np.float32), np.array([16777216, 0.1], dtype=np.float32),
-               np.array([0.000244140625, 0.0001220703125]), np.array([0.30000000000000004, 3.00000000005])]
+               np.array([0.000244140625, 0.0001220703125]), np.array([0.30000000000000004, 3.00000000005]),
+               np.array([5e-324, 1e-323, 1.23456789e-300]), np.array([3e-45, 1.2345678e-30], dtype=np.float32),
+               np.array([3e-7, 1.25e-6], dtype=np.float16), np.array([146.25], dtype=np.float16),
+               np.array([0.1, 100], dtype=np.float16), np.array([1e-4], dtype=np.float32)]
     arrays = special + [printed_sample(n, k, s, rng).reshape(s) for n in PRINTED for k in range(4) for s in SHAPES]
     for array in arrays:
         write(array.dtype.name.encode())
