@@ -143,6 +143,7 @@ function raiseAgain(native: ObjectHandle, error: Error): void {
 }
 
 function raiseWithCauses(error: unknown, left: number): void {
+  const slot = enter(ErrorRequest.WORDS); // first, because a full wire must not leave a pin or a reference behind
   const { kind, message, backtrace } = describeError(error);
   const next = left === 0 ? null : causeOf(error);
   let cause: Referenced = { pointer: 0, reference: 0 };
@@ -155,7 +156,6 @@ function raiseWithCauses(error: unknown, left: number): void {
     }
   }
   const { number, pin } = hold(error);
-  const slot = enter(ErrorRequest.WORDS);
   f64[slot + ErrorRequest.CAUSE] = cause.pointer;
   f64[slot + ErrorRequest.PIN] = pin;
   u32[slot * 2 + ErrorRequest.THROWN] = number;

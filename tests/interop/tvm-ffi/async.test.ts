@@ -97,5 +97,8 @@ testWith(kernelsMissing, 'arguments that another thread cannot use are refused',
 
 testWith(kernelsMissing, 'a full wire leaves nothing behind, and a call that ends meanwhile settles later', () => {
   const { code, signal, output } = runChild(import.meta.url, './children/full-wire.js');
-  equal([code, signal, output], [0, null, 'BufferError 0\nRecursionError 0\na string of some length\n']);
+  equal(
+    [code, signal, output],
+    [0, null, 'BufferError 0\nRuntimeError 0\nRecursionError 0\na string of some length\n'],
+  );
 });

@@ -1,6 +1,7 @@
 /**
- * A function that becomes an argument while the wire is full, a tensor that is the result then, and an asynchronous call that ends then, as an event loop
- * inside deeply nested calls finds it. No JavaScript program can run such a loop, so this one fills the wire by hand.
+ * What happens while the wire is full: a function becomes an argument, a callback throws, a tensor is the result of a call,
+ * and an asynchronous call ends, as an event loop inside deeply nested calls finds it. No JavaScript program can run such a
+ * loop, so this one fills the wire by hand.
  */
 
 import { stat } from 'node:fs/promises';
@@ -11,7 +12,7 @@ const { words, loaded } = await loadWithWire(async () => ({
   ...(await import('dlpack/native')),
   ...(await import('../peer.js')),
 }));
-const { callAsync, probe, stats, testing } = loaded;
+const { callAsync, probe, stats, testing, toFunction } = loaded;
 
 const top = 1; // WireHeader.TOP
 const before = words[top] as number;
@@ -28,6 +29,17 @@ try {
   echo(filler);
 } catch (error) {
   console.log((error as Error).name, stats().pins - pins);
+}
+
+const fail = toFunction(() => {
+  words[top] = full;
+  throw new Error('inside');
+});
+const made = stats().pins;
+try {
+  testing('apply')(fail);
+} catch (error) {
+  console.log((error as { kind?: string }).kind, stats().pins - made);
 }
 
 words[top] = full - 64; // room for the call
