@@ -81,6 +81,13 @@ static DLPackExchangeAPI* FindTable(Object* type) {
   return reinterpret_cast<DLPackExchangeAPI*>(header);
 }
 
+// Whether a class overrides the __dlpack__ that belongs to its table. GIL held.
+static bool OverridesMethod(Object* type) {
+  const Ref found(CallPrelude("overrides_dlpack", type));
+  api.PyErr_Clear();
+  return found.get() == api._Py_TrueStruct;
+}
+
 static std::atomic<TypeNode*>& BucketOf(Object* type) {
   return types[reinterpret_cast<uintptr_t>(type) / 64 % kBuckets];
 }
@@ -102,6 +109,7 @@ TypeEntry* LookUpType(Object* type) {
   Ref is_neg(GetOrNull(type, names.is_neg));
   node->entry.type = type;
   node->entry.api = FindTable(type);
+  node->entry.import_api = node->entry.api == nullptr || OverridesMethod(type) ? nullptr : node->entry.api;
   node->entry.is_immutable =
       HasText(type, "__module__", "jaxlib.", true);  // its capsules do not set the read-only flag
   node->entry.is_copy_wrong = HasText(type, "__module__", "pyarrow.", true);
@@ -315,7 +323,7 @@ static Storage* ConsumeObject(Ref* owned, const ConsumeOptions& options, Descrip
     return nullptr;
   }
   const bool is_plain = options.copy != 1 && !options.has_device && options.stream == 0;
-  if (is_plain && entry->api != nullptr) return ConsumeTable(entry, owned, descriptor, status, instance);
+  if (is_plain && entry->import_api != nullptr) return ConsumeTable(entry, owned, descriptor, status, instance);
   Storage* storage = is_plain && entry->is_numpy ? ConsumeArray(owned, descriptor, instance) : nullptr;
   if (storage != nullptr) return storage;
   storage = ConsumeMethod(entry, object, options, descriptor, status);

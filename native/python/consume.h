@@ -37,10 +37,12 @@ enum : int32_t { kUnprobed = 0, kNoTensor = -1 };
 enum { kTorchDTypes = 48 };  // c10::ScalarType has as many numbers
 
 // What is known of a type, cached for each type. `api` is its table, found through the chain of older versions, or
-// NULL. GIL held.
+// NULL. `import_api` is the same table, but NULL for a subclass with a __dlpack__ of its own, which the table ignores.
+// GIL held.
 struct TypeEntry {
   Object* type;
   ::DLPackExchangeAPI* api;
+  ::DLPackExchangeAPI* import_api;
   bool is_immutable;   // its tensors are shared read-only
   bool is_copy_wrong;  // its producer makes wrong copies, so none are requested
   bool is_host;        // never on a device

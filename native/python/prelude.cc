@@ -159,6 +159,13 @@ def view_as_array(object):
             'Expected an object with __dlpack__, or NumPy, which shows a buffer as an array; install numpy') from None
     return asarray(object)
 
+def overrides_dlpack(type):
+    """Whether __dlpack__ comes from a class before the class with the exchange table, which then does not describe it."""
+    def place(*names):
+        return next((i for i, base in enumerate(type.__mro__) if any(name in vars(base) for name in names)), None)
+    method, table = place('__dlpack__'), place('__dlpack_c_exchange_api__', '__c_dlpack_exchange_api__')
+    return None not in (method, table) and method < table
+
 def find_from_dlpack(type):
     """from_dlpack of the module of a class or of a parent package: numpy.from_dlpack, jax.dlpack.from_dlpack."""
     import importlib

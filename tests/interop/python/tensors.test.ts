@@ -4,7 +4,7 @@ import { kwargs, type PyObject } from 'dlpack/python';
 import { equal, ok, throws } from '../../assert.js';
 import { runChild } from '../../child.js';
 import { collect, collectUntil, testWith } from '../../harness.js';
-import { probe, py, raises, value } from './available.js';
+import { define, probe, py, raises, value } from './available.js';
 
 const numpy = probe('numpy');
 const np = numpy.module;
@@ -343,6 +343,30 @@ testWith(torch.missing, 'PyTorch: exchange API, zero-copy, and the checks that i
       'tensor([1., 2.])',
     );
   }
+});
+
+testWith(torch.missing, 'PyTorch: a subclass with a __dlpack__ of its own exports what that method returns', () => {
+  const [own, mixed, inherited] = define(
+    `import torch
+class Own(torch.Tensor):
+    def __dlpack__(self, **options):
+        return (self.as_subclass(torch.Tensor) * 10).__dlpack__(**options)
+class Mixin:
+    __dlpack__ = Own.__dlpack__
+class Mixed(Mixin, torch.Tensor): pass
+class Inherited(torch.Tensor): pass
+own, mixed, inherited = (torch.arange(3.0).as_subclass(c) for c in (Own, Mixed, Inherited))`,
+    'own',
+    'mixed',
+    'inherited',
+  );
+  const identity = py.eval('lambda x: x');
+  for (const tensor of [own, mixed]) {
+    for (const x of [fromDLPack(tensor), fromDLPack(tensor, { copy: true }), py.callTensor(identity, tensor)]) {
+      equal(x.toArray(), [0, 10, 20]);
+    }
+  }
+  equal(addressOf(fromDLPack(inherited)), BigInt(value<number>(inherited.data_ptr())));
 });
 
 testWith(torch.missing, 'PyTorch aborts on negative strides: it gets a copy, or an error', () => {
