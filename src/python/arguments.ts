@@ -4,15 +4,15 @@ import { ArgumentTypeError, ArgumentValueError } from '../errors.js';
 import { fromDLPack } from '../from-dlpack.js';
 import { inNativeMemory } from '../native/export.js';
 import { wire } from '../native/wire.js';
-import { Wire } from '../native/wire-layout.js';
+import { Wire, WireHeader } from '../native/wire-layout.js';
 import { adaptArgument } from '../protocol/adapters.js';
 import { DLPACK } from '../protocol/managed.js';
 import type { Descriptor } from '../storage/descriptor.js';
 import { descriptorOf, TensorView } from '../view.js';
 import { writeCell, writeNumber, writeTensorCell } from './cells.js';
 import { type JavaScriptFunction, nameOf, numberOf, pinValue, Thrown, unpinValue } from './functions.js';
-import { PyFloat } from './keywords.js';
-import { findReference, liveHandle, type Reference, unpinReference } from './reference.js';
+import { Keywords, PyFloat } from './keywords.js';
+import { findReference, liveHandle, type Reference, release, unpinReference } from './reference.js';
 import { enter } from './slot.js';
 import { Cell, CellList, ValueKind } from './wire-layout.js';
 
@@ -77,12 +77,17 @@ function more(): Extras {
   return extras;
 }
 
-/** Throws if one request cannot have so many words. */
-export function checkRoom(words: number): number {
-  if (words <= Wire.WORDS / 2) return words;
-  const expected = `at most ${Math.floor(Wire.WORDS / 2 / Cell.WORDS)} values at once`;
-  const count = Math.floor(words / Cell.WORDS);
-  throw new ArgumentValueError('arguments', expected, count, 'pass many numbers as a Tensor');
+const MAX_ARGUMENTS = 32_000;
+
+/** Throws if one call cannot have so many arguments. */
+export function checkCount(count: number): void {
+  if (count <= MAX_ARGUMENTS) return;
+  throw new ArgumentValueError(
+    'arguments',
+    `at most ${MAX_ARGUMENTS} values in one call`,
+    count,
+    'pass them as a list',
+  );
 }
 
 export function writeSpilled(word: number, kind: number, value: string | Uint8Array): void {
@@ -150,36 +155,99 @@ export function writeArgument(word: number, value: unknown, depth: number): void
 
 const MAX_DEPTH = 200;
 
+/** Some of the values of a long container. A request has room for them. */
+class Part {
+  constructor(
+    readonly kind: number,
+    readonly values: readonly unknown[],
+    readonly depth: number,
+  ) {}
+}
+
 /** The kind of a container, and its elements, or its keys and values by turns; null for other objects. */
 function readContainer(value: object): { kind: number; values: readonly unknown[] } | null {
   if (Array.isArray(value)) return { kind: ValueKind.list, values: value };
   if (value instanceof Map) return { kind: ValueKind.dict, values: [...value].flat() };
   if (value instanceof Set) return { kind: ValueKind.set, values: [...value] };
+  if (value instanceof Part) return value;
   const prototype = Object.getPrototypeOf(value);
   if (prototype !== Object.prototype && prototype !== null) return null;
   return { kind: ValueKind.dict, values: Object.entries(value).flat() };
 }
 
+/** What to do with an object that is not a container. */
+function advise(value: object): string {
+  if (value instanceof Keywords) return 'keyword arguments are the last argument of a call';
+  if (value instanceof ArrayBuffer) return 'pass its bytes: new Uint8Array(buffer)';
+  return ArrayBuffer.isView(value) ? 'wrap it: Tensor.wrap(array)' : 'pass an array, a Map, a Set or a plain object';
+}
+
 /** Writes an array, a Set, a Map or a plain object, with new cells at the top of the wire. */
-function writeContainer(word: number, value: object, depth: number): void {
+function writeContainer(word: number, value: object, outerDepth: number): void {
+  const isPart = value instanceof Part;
+  const depth = isPart ? value.depth : outerDepth;
   if (depth === MAX_DEPTH) {
     const expected = `containers nested at most ${MAX_DEPTH} deep`;
     throw new ArgumentValueError('argument', expected, value, 'does one contain itself?');
   }
   const container = readContainer(value);
-  if (container === null) {
-    const advice = ArrayBuffer.isView(value)
-      ? 'wrap it: Tensor.wrap(array)'
-      : 'pass an array, a Map, a Set or a plain object';
-    throw new ArgumentTypeError('argument', 'a value that Python can take', value, advice);
-  }
+  if (container === null) throw new ArgumentTypeError('argument', 'a value that Python can take', value, advise(value));
   const { kind, values } = container;
   const count = values.length;
-  const list = enter(checkRoom(CellList.WORDS + count * Cell.WORDS));
+  const words = CellList.WORDS + count * Cell.WORDS;
+  if (!isPart && (u32[WireHeader.TOP] as number) + words > Wire.WORDS / 2) {
+    writeLong(word, new Part(kind, values, depth));
+    return;
+  }
+  const list = enter(words);
   u32[list * 2 + CellList.COUNT] = count;
   const first = list + CellList.CELLS;
   for (let i = 0; i < count; i++) writeArgument(first + i * Cell.WORDS, values[i], depth + 1);
   writeCell(word, kind, 0, list);
+}
+
+/** Makes the Python object of a value, by a request of its own. operations.ts, which is above this module, defines it. */
+export const earlier: { make(value: unknown): object } = { make: () => ({}) };
+
+/** Python's methods that add the values of another container. */
+const METHODS: { readonly [kind: number]: string } = {
+  [ValueKind.list]: 'extend',
+  [ValueKind.dict]: 'update',
+  [ValueKind.set]: 'update',
+};
+
+/** How many long containers are being made, each inside another. Each takes several frames of the stack. */
+let longDepth = 0;
+const MAX_LONG_DEPTH = 32;
+
+/**
+ * Makes a container that does not fit into this request, and adds its values by requests of their own. They wait for the
+ * GIL, even for an asynchronous call.
+ */
+function writeLong(word: number, { kind, values, depth }: Part): void {
+  if (longDepth === MAX_LONG_DEPTH) {
+    const expected = `containers of many values nested at most ${MAX_LONG_DEPTH} deep`;
+    throw new ArgumentValueError('argument', expected, `a container of ${values.length}`, 'does one contain itself?');
+  }
+  const object = earlier.make(new Part(kind, [], depth)) as { [method: string]: (part: Part) => unknown };
+  const reference = findReference(object) as Reference;
+  keep({ release: () => release(reference) });
+  const add = object[METHODS[kind] as string] as (part: Part) => unknown;
+  longDepth++;
+  try {
+    for (let i = 0; i < values.length; ) {
+      // A small part of the free room, because each value may be a tensor, or contain further parts. An even number,
+      // because a dict has keys and values.
+      const free = Wire.WORDS - (u32[WireHeader.TOP] as number);
+      const end = i + Math.max(2, Math.min(1024, (free >> 8) * 2));
+      add(new Part(kind, values.slice(i, end), depth));
+      i = end;
+    }
+  } finally {
+    longDepth--;
+    release(findReference(add) as Reference);
+  }
+  writeCell(word, ValueKind.handle, handleOf(reference), 0);
 }
 
 /** Writes a tensor as a Python object that shares its memory. JavaScript memory is copied first. */

@@ -11,6 +11,11 @@ export class Keywords {
 /** `f(x, kwargs({ dim: 1 }))` is Python's `f(x, dim=1)`. */
 export function kwargs(values: { readonly [name: string]: unknown }): Keywords {
   checkObject(values, '{ dim: 1 }', 'keywords');
+  // A Map or a Python dict has entries but no properties, so the call would have no keyword arguments.
+  if (Symbol.iterator in values) {
+    const advice = 'write kwargs(Object.fromEntries(map))';
+    throw new ArgumentTypeError('keywords', 'an object such as { dim: 1 }', values, advice);
+  }
   return new Keywords(values);
 }
 

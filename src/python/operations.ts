@@ -17,9 +17,10 @@ import { Tensor } from '../tensor.js';
 import { descriptorOf, TensorView } from '../view.js';
 import {
   beginRequest,
-  checkRoom,
+  checkCount,
   currentExtras,
   type Extras,
+  earlier,
   endRequest,
   handleOf,
   writeArgument,
@@ -150,6 +151,8 @@ export function hold(value: unknown): number {
   return send(Operation.hold, null, null, [value], null, takeHandle);
 }
 
+earlier.make = (value) => wrap(hold(value));
+
 /** The tensor of a Python object: from its type's exchange API, then as a versioned, then as a legacy capsule. */
 export function consume(reference: Reference, request: ImportRequest | null): Descriptor {
   const slot = writeConsume(liveHandle(reference), request);
@@ -202,8 +205,9 @@ function send<T>(
   keepSignalsLater();
   const pairs = keywords === null ? none : Object.entries(keywords.values);
   const count = (subject === null ? 0 : 1) + (name === null ? 0 : 1) + args.length + 2 * pairs.length;
+  checkCount(args.length + pairs.length);
   const words = PerformRequest.WORDS + count * Cell.WORDS;
-  const slot = enter(checkRoom(operation === Operation.callTensor ? words + TensorResult.WORDS : words));
+  const slot = enter(operation === Operation.callTensor ? words + TensorResult.WORDS : words);
   const outer = beginRequest(promise !== 0);
   // Arguments may run user code, which may release handles that are already in cells.
   const preparing = u32[WireHeader.PREPARING] as number;

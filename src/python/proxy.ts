@@ -29,10 +29,10 @@ export interface Operations {
 /** The result of {@link Operation.next} after the last element. */
 export const END = Symbol('end');
 
-/** True for names that begin with a digit, which no Python attribute does. */
+/** True for names that begin with a digit or a minus sign (`x[-1]`), which no Python attribute does. */
 function isIndex(name: string): boolean {
   const first = name.charCodeAt(0);
-  return first >= 48 && first <= 57;
+  return first >= 45 && first <= 57; // '-', '.', '/' and digits
 }
 
 function indexError(name: string, advice: string): ArgumentTypeError {

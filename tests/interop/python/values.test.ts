@@ -1,6 +1,8 @@
 /** Numbers, strings and bytes at their limits, on each of the ways between Python and JavaScript. */
 
-import { callAsync, type PythonError } from 'dlpack/python';
+import { Tensor } from 'dlpack';
+import { stats } from 'dlpack/native';
+import { callAsync, kwargs, type PythonError } from 'dlpack/python';
 import { equal, ok, throws } from '../../assert.js';
 import { runChild } from '../../child.js';
 import { testWith } from '../../harness.js';
@@ -115,4 +117,61 @@ testWith(pythonMissing, 'Maps become dicts with any keys, Sets become sets', asy
   const cyclic = new Set<unknown>();
   cyclic.add(cyclic);
   throws('ValueError', 'nested', () => show(cyclic));
+});
+
+/** `json.dumps` in Python, parsed again. */
+const echo = (value: unknown): unknown => JSON.parse(py.import('json').dumps(value));
+const many = <T>(length: number, f: (i: number) => T): T[] => Array.from({ length }, (_, i) => f(i));
+
+testWith(pythonMissing, 'containers of any length arrive whole and in order', async () => {
+  const values = many(100_001, (i) => (i % 7 === 0 ? `s${i}` : i));
+  equal(echo(values), values);
+  const rows = many(1000, (i) => many(150, (j) => i * j));
+  equal(echo(rows), rows);
+  const nested = {
+    a: values,
+    b: { c: many(70_001, String) },
+    d: Object.fromEntries(many(40_001, (i) => [`k${i}`, [i]])),
+  };
+  equal(echo(nested), nested);
+  const length = py.eval('len');
+  equal(length(new Map(many(40_001, (i) => [i, i]))), 40_001);
+  equal(length(new Set(values)), 100_001);
+  equal(py.eval('lambda a: a[-1]')(kwargs({ a: values })), 100_000);
+  equal(await callAsync(length, values), 100_001);
+  equal(
+    py.eval('lambda f: f()[-1]')(() => values),
+    100_000,
+  );
+});
+
+testWith(pythonMissing, 'long containers of tensors and functions leave nothing behind, also after an error', () => {
+  const before = stats().storages;
+  const tensors = many(5000, (i) => Tensor.from([i]));
+  equal(py.eval('lambda all: (len(all), all[-1].shape[0])[0]')(tensors), 5000);
+  equal(py.eval('lambda all: all[-1]()')(many(40_000, (i) => () => i)), 39_999);
+  throws('TypeError', 'Symbol(last)', () => echo([...tensors, ...many(40_000, (i) => i), Symbol('last')]));
+  raises('TypeError', 'unhashable', () =>
+    echo(new Map<unknown, number>([...many(40_000, (i) => [i, i] as const), [[1], 2]])),
+  );
+  for (const tensor of tensors) tensor.dispose();
+  py.eval('None'); // drops what was released
+  equal(stats().storages, before);
+});
+
+testWith(pythonMissing, 'a long container that contains itself is refused', () => {
+  const first: unknown[] = many(70_000, (i) => i);
+  first[0] = first;
+  const last: unknown[] = many(70_000, (i) => i);
+  last[69_999] = last;
+  for (const cycle of [first, last]) throws('ValueError', 'contain itself', () => echo(cycle));
+  equal(echo([1]), [1]);
+});
+
+testWith(pythonMissing, 'arguments that Python cannot take say what to pass instead', () => {
+  throws('TypeError', 'the last argument of a call', () => py.eval('print')(kwargs({ end: '' }), 1));
+  throws('TypeError', 'Object.fromEntries', () => kwargs(new Map([['axis', 0]]) as never));
+  throws('TypeError', 'new Uint8Array', () => py.eval('len')(new ArrayBuffer(2)));
+  throws('ValueError', 'received 40000 (number); pass them as a list', () => py.eval('len')(...many(40_000, (i) => i)));
+  throws('TypeError', 'py.getItem(x, -1)', () => py.eval('[1, 2]')[-1]);
 });
