@@ -1,8 +1,9 @@
-/** Apache Arrow: vectors of numbers, and fixed-size lists of numbers as matrices. */
+/** Apache Arrow: vectors of numbers, and fixed-size lists of numbers with an axis for each level. */
 
 import { arrayDTypes, checkDType, type DType } from '../dtype.js';
 import { BufferError, LayoutError } from '../errors.js';
 import { copyOf } from '../from-dlpack.js';
+import { sizeOf } from '../layout.js';
 import type { Tensor } from '../tensor.js';
 import { type AdaptOptions, checkAdapt, type LendOptions, lend, share } from './share.js';
 
@@ -128,7 +129,7 @@ export function arrowValidity(vector: ArrowVector): Tensor | null {
   return chunk.nullCount === 0 || nullBitmap === null ? null : bits(nullBitmap, chunk);
 }
 
-/** A vector over the memory of a tensor with one axis, or of fixed-size lists for two: `toArrow(x, arrow)`. */
+/** A vector over the memory of a tensor, with fixed-size lists for each axis after the first: `toArrow(x, arrow)`. */
 export function toArrow<V>(source: object, arrow: ArrowModule<V>, options?: LendOptions): V {
   return lend(
     source,
@@ -139,14 +140,13 @@ export function toArrow<V>(source: object, arrow: ArrowModule<V>, options?: Lend
     'use toArrow(x, arrow), with apache-arrow',
     options,
     (data, { dtype, ndim, shape }) => {
-      const [length = 0, columns] = shape;
-      if (ndim < 1 || ndim > 2) throw new LayoutError('Expected one or two axes for Arrow', shape);
+      if (!ndim) throw new LayoutError('Expected an axis for Arrow', shape);
       classNames[dtype] ??= (dtype[0] as string).toUpperCase() + dtype.slice(1);
-      const type = new ((arrow as unknown as Classes)[classNames[dtype]] as Classes[string])();
+      let type = new ((arrow as unknown as Classes)[classNames[dtype]] as Classes[string])();
       let chunk = arrow.makeData({ type, data } as never);
-      if (columns !== undefined) {
-        const list = new arrow.FixedSizeList(columns, new arrow.Field('item', type as never) as never);
-        chunk = arrow.makeData({ type: list, child: chunk, length } as never);
+      for (let axis = ndim; --axis > 0; ) {
+        type = new arrow.FixedSizeList(shape[axis] as number, new arrow.Field('item', type as never) as never);
+        chunk = arrow.makeData({ type, child: chunk, length: sizeOf(shape.slice(0, axis)) } as never);
       }
       return new arrow.Vector([chunk] as never);
     },

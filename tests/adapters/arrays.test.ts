@@ -187,7 +187,19 @@ testWith(absent, 'arrow: slices, booleans as bits, nulls refused or shown', () =
     [1, 2],
     [3, 4],
   ]);
-  throws('LayoutError', 'axes', () => toArrow(Tensor.zeros([1, 1, 1], 'int32'), arrow));
+  throws('LayoutError', 'an axis for Arrow', () => toArrow(Tensor.from(1), arrow));
+  for (const shape of [
+    [2, 3, 4],
+    [2, 0, 3],
+    [0, 2, 2],
+    [1, 2, 1, 3],
+  ]) {
+    const x = Tensor.from(Array.from({ length: shape.reduce((a, b) => a * b) }, (_, i) => i), { shape, dtype: 'int32' }); // biome-ignore format: one line
+    const vector = toArrow(x, arrow);
+    const y = fromArrow(vector);
+    equal([vector.length, y.shape, y.toArray()], [shape[0], shape, x.toArray()]);
+    if (x.size > 0) equal(addressOf(y), addressOf(x), 'shared');
+  }
 });
 
 testWith(absent, 'arrow: nested lists have an axis each, and elements of lists may be null', () => {
