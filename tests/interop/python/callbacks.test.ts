@@ -397,9 +397,10 @@ testWith(pythonMissing, 'endless recursion through both languages ends with an e
 
 testWith(pythonMissing, 'arguments of calls that find the stack full are released', async () => {
   const [give, count] = define(
-    'import weakref\nlive, full = weakref.WeakSet(), []\nclass Argument: pass\ndef made():\n  made = Argument()\n' +
-      '  live.add(made)\n  return made\ndef give(f):\n  try: f(made(), [made()], 1, key=made())\n' +
-      "  except RuntimeError as error:\n    if 'stack is full' in str(error): full.append(1)\n    else: raise\ndef count(): return len(live), len(full)",
+    'import weakref\nclass Argument: pass\nfull = []\ndef give(f):\n  given = []\n  def made():\n    made = Argument()\n' +
+      '    given.append(weakref.ref(made))\n    return made\n  try: f(made(), [made()], 1, key=made())\n' +
+      "  except RuntimeError as error:\n    if 'stack is full' in str(error): full.extend(given)\n    else: raise\n" +
+      'def count(): return sum(given() is not None for given in full), len(full)',
     'give',
     'count',
   );
