@@ -29,10 +29,15 @@ Raised::Raised() : type_name(nullptr), message(nullptr), traceback(nullptr), exc
   Ref type_ref(type), trace_ref(trace);
   exception.reset(value);
   if (type != nullptr) type_name.reset(api.PyObject_GetAttrString(type, "__name__"));
+  api.PyErr_Clear();  // code of an exception or its class may raise, and no code may run with an exception set
   if (value != nullptr) {
     // So that the exception keeps its traceback when JavaScript raises it again.
     if (trace != nullptr) api.PyException_SetTraceback(value, trace);
     message.reset(api.PyObject_Str(value));
+    if (!message) {
+      api.PyErr_Clear();
+      message.reset(NewString("<exception str() failed>"));  // as Python prints it
+    }
     if (type != nullptr)
       traceback.reset(CallPrelude("format_traceback", type, value, trace == nullptr ? api._Py_NoneStruct : trace));
   }

@@ -146,12 +146,16 @@ def is_called_by_torch():
     return frame is not None
 
 def view_as_array(object):
-    """Views an object as a NumPy array, through its buffer or its __array_interface__; None when it has neither."""
+    """Views an object as a NumPy array, through its buffer or __array_interface__; None when its __dlpack__ failed."""
     try:
         object = memoryview(object)
     except Exception:
         if getattr(object, '__array_interface__', None) is None:
-            return None
+            if hasattr(object, '__dlpack__'):
+                return None
+            raise AttributeError(
+                'Expected an object with __dlpack__, a buffer or __array_interface__ but received an object of '
+                f'{type(object).__name__}; make an array of it first, for example with numpy.asarray') from None
     try:
         from numpy import asarray
     except Exception:
@@ -160,7 +164,7 @@ def view_as_array(object):
     return asarray(object)
 
 def overrides_dlpack(type):
-    """Whether __dlpack__ comes from a class before the class with the exchange table, which then does not describe it."""
+    """Whether __dlpack__ comes from a class before the class with the exchange table."""
     def place(*names):
         return next((i for i, base in enumerate(type.__mro__) if any(name in vars(base) for name in names)), None)
     method, table = place('__dlpack__'), place('__dlpack_c_exchange_api__', '__c_dlpack_exchange_api__')

@@ -4,7 +4,7 @@ import { fromDLPack, Tensor } from 'dlpack';
 import { isPyObject, kwargs, type PyObject, PythonError } from 'dlpack/python';
 import { equal, ok, throws } from '../../assert.js';
 import { testWith } from '../../harness.js';
-import { probe, py, pythonMissing, raises, value } from './available.js';
+import { define, probe, py, pythonMissing, raises, value } from './available.js';
 
 const numpy = probe('numpy');
 const arrow = probe('pyarrow');
@@ -145,7 +145,17 @@ testWith(numpy.missing, 'objects with only a buffer or an array interface share 
   const y = fromDLPack(described(array));
   y.set(3, 33n);
   equal(value(array.item(3)), 33);
-  raises('AttributeError', '__dlpack__', () => fromDLPack(py.eval('object()')));
+  const returned = [py.eval('[1, 2]'), py.eval('type("Convertible", (), {"__array__": lambda self: None})()')];
+  for (const other of returned) raises('AttributeError', 'with numpy.asarray', () => fromDLPack(other));
+  raises('AttributeError', 'an object of NoneType', () => py.callTensor(py.eval('lambda: None')));
+  const [failing] = define(
+    `class Failing: pass
+def fail(**options): raise AttributeError('a reason of its own')
+failing = Failing()
+failing.__dlpack__ = fail`,
+    'failing',
+  );
+  raises('AttributeError', 'a reason of its own', () => fromDLPack(failing));
   const onDevice = py.eval(`type('OnDevice', (), {'__cuda_array_interface__': {}})()`);
   raises('TypeError', 'asCudaArray', () => fromDLPack(onDevice));
 });
