@@ -56,7 +56,7 @@ function refuseJson(): never {
 }
 
 /** Methods that get the proxy itself, because their results outlive the call. futures.ts adds asynchronous iteration. */
-export const ownMethods: Record<symbol, (this: unknown) => unknown> = {};
+export const ownMethods: Record<symbol, (this: unknown, value?: unknown) => unknown> = {};
 
 /**
  * The target of all proxies. It is a function, so that proxies can be called, and it never changes. Node's console
@@ -79,7 +79,10 @@ const rareTraps: ProxyHandler<typeof target> = {
   getOwnPropertyDescriptor: () => undefined,
   // All proxies share the target, so properties cannot be defined.
   defineProperty: () => false,
-  deleteProperty: () => false,
+  deleteProperty: (_target, name) => {
+    const advice = `Python's del x.name is builtins.delattr(x, '${String(name)}')`;
+    throw new ArgumentTypeError('delete', 'a property of a JavaScript object', name, advice);
+  },
   preventExtensions: () => false,
   setPrototypeOf: () => false,
 };
@@ -138,6 +141,10 @@ export function defineProxies(operations: Operations): (handle: number, isConver
 
   ownMethods[TVM_FFI_VALUE] = function () {
     return tvmFfiValue(this, importModule, take);
+  };
+  /** `x instanceof torch.Tensor` is Python's `isinstance(x, torch.Tensor)`. */
+  ownMethods[Symbol.hasInstance] = function (value) {
+    return (importModule('builtins') as { isinstance(x: unknown, type: unknown): unknown }).isinstance(value, this);
   };
 
   /** The reference of a Python object is also the handler of its proxy, which saves an object. */

@@ -1,9 +1,9 @@
 import { inspect } from 'node:util';
 import { isDLPackError } from 'dlpack';
-import { isPyObject, kwargs, type PyObject, PythonError } from 'dlpack/python';
-import { equal, ok, throws } from '../../assert.js';
+import { callAsync, isPyObject, kwargs, type PyObject, PythonError } from 'dlpack/python';
+import { equal, ok, rejection, throws } from '../../assert.js';
 import { collect, testWith } from '../../harness.js';
-import { probe, py, pythonMissing, settleUntil, value } from './available.js';
+import { define, probe, py, pythonMissing, settleUntil, value } from './available.js';
 
 const builtins = () => py.import('builtins');
 const evaluate = (code: string): PyObject => py.eval(code);
@@ -94,6 +94,36 @@ testWith(pythonMissing, 'exceptions arrive with type, message and traceback, and
   } catch (missing) {
     ok(isDLPackError(missing, 'LoadError') && missing.message.includes('pip install no_such_module_here'));
   }
+});
+
+testWith(pythonMissing, 'an exception whose own code raises arrives with its traceback', async () => {
+  const [silent, nameless] = define(
+    `class Silent(Exception):
+    def __str__(self): raise RuntimeError('no text')
+def silent(): raise Silent
+class Meta(type):
+    def __getattribute__(cls, name): raise RuntimeError('no name')
+class Nameless(Exception, metaclass=Meta): pass
+def nameless(): raise Nameless('text')`,
+    'silent',
+    'nameless',
+  );
+  for (const error of [raised(() => silent()), await rejection<PythonError>(callAsync(silent))]) {
+    equal([error.type, error.message], ['Silent', 'Silent: <exception str() failed>']); // as Python prints it
+    ok(error.traceback.includes('in silent'), error.traceback);
+  }
+  equal(raised(() => nameless()).message, '?: text');
+  equal(value(evaluate('1 + 1')), 2);
+});
+
+testWith(pythonMissing, 'instanceof with a Python class is isinstance, and delete says what to call', async () => {
+  const { int, list } = builtins();
+  const numbers = evaluate('[1]');
+  await collect();
+  equal([numbers instanceof list, numbers instanceof int, {} instanceof list], [true, false, false]);
+  equal([(5 as never as object) instanceof int, evaluate('True.__class__') instanceof builtins().type], [true, true]);
+  equal(raised(() => numbers instanceof numbers).type, 'TypeError');
+  throws('TypeError', "builtins.delattr(x, 'append')", () => delete numbers.append);
 });
 
 testWith(pythonMissing, 'arguments that Python cannot take are refused before Python is called', () => {
