@@ -206,7 +206,7 @@ export class Commands implements Recorder {
     throw usageError(this.state, 'STORAGE to be written by a strided copy');
   }
 
-  /** `bits`: only so many bits of each unit are written, which is one byte. */
+  /** `bits`: how many bits of each unit are written; below 8 only for units of one byte. */
   private dispatch(move: Move, from: GpuBuffer, to: GpuBuffer, mayPad: boolean, bits = 8): void {
     const { gpuDevice, isSoftware } = this.state;
     const windows = [windowOf(move.from, move.fromSteps, move), windowOf(move.to, move.toSteps, move)] as const;

@@ -19,8 +19,8 @@ import {
 import { squareOf, squareShader } from './squares.js';
 
 /**
- * `mayPad`: the bytes from the last element to the next multiple of four may be overwritten. `bits`: only so many bits of
- * each unit are written, which is one byte.
+ * `mayPad`: the bytes from the last element to the next multiple of four may be overwritten. `bits`: how many bits of
+ * each unit are written; below 8 only for units of one byte.
  */
 export function shaderOf(move: Move, from: Window, to: Window, mayPad: boolean, division: Division, bits = 8): Shader {
   const { unit } = move;
