@@ -93,8 +93,10 @@ function checkAvailable(nbytes: number): void {
 /** Throws unless `name` can be the name of shared memory. Python and PyTorch write some names with a slash before them. */
 export function checkName(name: string, argument: string): string {
   const bare = name.startsWith('/') ? name.slice(1) : name;
-  const isName = /^[^/\\\0]{1,250}$/.test(bare) && bare !== '.' && bare !== '..';
-  if (!isName) throw new ArgumentValueError(argument, 'a name without slashes, of 1 to 250 characters', name);
+  const isName = /^[^/\\\0]+$/.test(bare) && bare !== '.' && bare !== '..';
+  if (!isName || new TextEncoder().encode(bare).length > 250) {
+    throw new ArgumentValueError(argument, 'a name without slashes, of 1 to 250 bytes', name);
+  }
   return bare;
 }
 
@@ -120,10 +122,22 @@ export function createSharedMemory(nbytes: number, given: string | null): Shared
   checkAvailable(nbytes);
   const problem = binding.createShared(name, nbytes, result);
   if (problem === 'ENOSYS') throw notHere();
-  if (problem === 'EEXIST') throw new ArgumentValueError('shareable', 'a name that no memory has', given);
+  if (problem === 'EEXIST') {
+    const path = process.platform === 'linux' ? `; delete /dev/shm/${name} if no process uses it` : '';
+    throw new ArgumentValueError(
+      'shareable',
+      'a name that no memory has',
+      given,
+      `killed processes leave names${path}`,
+    );
+  }
   if (problem !== undefined) {
-    const where = name === '' ? '' : ` under the name '${name}'`;
-    throw new BufferError(`Out of memory: could not make ${nbytes} bytes${where} for other processes (${problem})`);
+    const what = `${nbytes} bytes${name === '' ? '' : ` under the name '${name}'`} for other processes`;
+    throw new BufferError(
+      problem === 'EMFILE'
+        ? `Could not make ${what}: ${problems.EMFILE}`
+        : `Out of memory: could not make ${what} (${problem})`,
+    );
   }
   if (name !== '') watchExit();
   return new SharedStorage(result[0] as number, nbytes, name, result[1] as number, result[2] as number);
@@ -147,6 +161,7 @@ const problems: Readonly<Record<string, string>> = {
   ENOENT: 'the process that shared it has ended or released it',
   ESTALE: 'the process that shared it has ended or released it, and its numbers belong to something else now',
   EACCES: 'it belongs to another user, or this process may not write it',
+  EMFILE: 'too many files are open; raise the limit (ulimit -n), or dispose shared tensors',
 };
 
 /** Maps memory of another process. The first place that has it is used. */

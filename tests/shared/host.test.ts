@@ -1,6 +1,6 @@
 /** Host memory in another process, without a copy, and nothing of it left behind. */
 
-import { spawn } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { statSync, truncateSync } from 'node:fs';
 import { createInterface } from 'node:readline';
@@ -168,4 +168,15 @@ testWith(missing, 'false descriptions are refused', () => {
 
 testWith(missing, 'more memory than the machine has gives an error', () => {
   throws('BufferError', 'Out of memory', () => Tensor.empty([2 ** 44], 'uint8', { shareable: true }));
+});
+
+testWith(missing, 'too many open files are named as the reason, and not the memory', () => {
+  const script = fileURLToPath(new URL('./children/many.js', import.meta.url));
+  const command = `ulimit -n 200; exec "${process.execPath}" ${runtimeArgs[runtime].join(' ')} "${script}"`;
+  const { stdout, stderr } = spawnSync('sh', ['-c', command], { encoding: 'utf8' });
+  ok(
+    stdout.includes('BufferError: Could not make 1 bytes for other processes: too many files are open'),
+    stderr + stdout,
+  );
+  ok(stdout.includes('made again'), stderr);
 });

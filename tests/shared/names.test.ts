@@ -35,7 +35,10 @@ test('memory with a name: opened in the same process it has a second address', (
 test('memory with a name: a name is taken until its memory is released', () => {
   const [x, name] = named();
   const description = shareTensor(x, { with: 'process', copy: false });
-  throws('ValueError', 'a name that no memory has', () => Tensor.zeros([1], 'uint8', { shareable: name }));
+  const taken = () => Tensor.zeros([1], 'uint8', { shareable: name });
+  throws('ValueError', 'a name that no memory has', taken);
+  throws('ValueError', 'killed processes leave names', taken);
+  throws('ValueError', '1 to 250 bytes', () => Tensor.zeros([1], 'uint8', { shareable: 'é'.repeat(126) }));
   x.dispose();
   throws('BufferError', 'has ended or released it', () => openTensor(description));
   Tensor.zeros([1], 'uint8', { shareable: name }).dispose();

@@ -19,6 +19,7 @@ const problems: Readonly<Record<string, string>> = {
   EISDIR: 'this is a folder',
   ENOTDIR: 'a part of the path is not a folder',
   ENAMETOOLONG: 'the path is too long',
+  EMFILE: 'too many files are open',
   ELOOP: 'the link leads back to itself',
   EINVAL: 'the path contains a NUL character',
   ENODEV: 'this is not a regular file; pass a WritableStream for a device or a pipe',
