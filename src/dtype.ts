@@ -230,11 +230,19 @@ function remedyFor(name: string): string {
     : "; names are such as 'float32', 'int64', 'bfloat16', 'bool', 'float32x4' (dtypes lists all of them)";
 }
 
+/** Names without a number of bits, as in PyTorch. */
+const words: Readonly<Record<string, string>> = {
+  half: 'float16',
+  float: 'float32',
+  double: 'float64',
+  int: 'int32',
+  long: 'int64',
+};
+
 /** Translates names of other libraries and languages: `torch.float32`, `Float32`, `f32`, `fp16`, `bf16`, `double`. */
 function otherNames(name: string): string | undefined {
   const short = name.toLowerCase().replace(/^.*\./, '');
-  if (short === 'float' || short === 'double') return short === 'float' ? 'float32' : 'float64';
-  const meant = short.replace(/^(b?)fp?(\d)/, '$1float$2').replace(/^(?:i|(u)i?)(\d)/, '$1int$2');
+  const meant = words[short] ?? short.replace(/^(b?)fp?(\d)/, '$1float$2').replace(/^(?:i|(u)i?)(\d)/, '$1int$2');
   return Object.hasOwn(baseTable, meant) ? meant : undefined;
 }
 

@@ -10,7 +10,7 @@ import { descriptorOf, TensorView } from './view.js';
 export interface TensorSpec {
   /** One dtype, or a list of accepted dtypes. */
   readonly dtype?: DType | readonly DType[];
-  /** Length of each axis; null for any. */
+  /** Length of each axis; null for any length. */
   readonly shape?: readonly (number | null)[];
   readonly device?: Device;
   /** true: the elements must be row-major without gaps. */
@@ -65,7 +65,7 @@ export function expectTensor(x: unknown, spec: TensorSpec): TensorView {
     const { shape } = descriptor;
     if (!isUsable(expected) || !Array.isArray(expected))
       throw new ArgumentTypeError('shape', 'lengths such as [null, 3]', expected);
-    if (shape.length !== expected.length || expected.some((length, i) => length !== null && length !== shape[i])) {
+    if (shape.length !== expected.length || expected.some((length, i) => length != null && length !== shape[i])) {
       throw new SpecError('shape', `[${expected.map((n) => n ?? 'any').join(', ')}]`, `[${shape.join(', ')}]`);
     }
   }

@@ -2,7 +2,7 @@
 
 import { checkOptions, type OptionNames } from '../base/options.js';
 import { type DType, parseDType } from '../dtype.js';
-import { ArgumentTypeError, ArgumentValueError, isA } from '../errors.js';
+import { ArgumentTypeError, ArgumentValueError, isA, UnsupportedDTypeError } from '../errors.js';
 import { Tensor } from '../tensor.js';
 import type { TensorEntry } from './entry.js';
 import { readGguf } from './gguf.js';
@@ -143,7 +143,14 @@ export function openNpy(source: URL | Blob, options?: OpenNpyOptions): Promise<T
 export function openNpy(source: FileSource, options: OpenNpyOptions = {}): unknown {
   checkOptions(options, openNpyNames, "{ mode: 'c' }");
   const read = npyOptions(options);
-  const readArray = (file: OpenedFile) => readNpy(file, 'array', 0, file.size, read);
+  function* readArray(file: OpenedFile): Reading<TensorEntry> {
+    const entry = yield* readNpy(file, 'array', 0, file.size, read);
+    if (read.dtype === null || read.dtype === entry.dtype) return entry;
+    throw new UnsupportedDTypeError(
+      entry.dtype.name,
+      `Expected ${read.dtype.name} in ${file.path} but it has ${entry.dtype.name}; convert the tensor with astype()`,
+    );
+  }
   return open(source, options.mode ?? 'r', readArray, (file, entry) =>
     file.isMapped ? mapArray(file, entry) : loadArray(file, entry),
   );

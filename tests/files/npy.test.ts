@@ -89,6 +89,12 @@ test('the reader chooses the dtype of raw bytes', () => {
   equal([int4.toArray(), int4.isPadded], [[1, 2, 7], true]);
 });
 
+test('a dtype that differs from the dtype of the file is an error, and not ignored', () => {
+  const path = fileOf(npy("{'descr': '<f4', 'fortran_order': False, 'shape': (1,), }", new Uint8Array(4)));
+  throws('UnsupportedDTypeError', 'but it has float32', () => openNpy(path, { dtype: 'bfloat16' }));
+  equal(openNpy(path, { dtype: 'float32' }).toArray(), [0]);
+});
+
 test('the error for an unsupported type names the type', () => {
   for (const descr of ["'|O'", "'<U5'", "'|S3'", "'<M8[ns]'", "'<f16'", "[('a', '<f4'), ('b', '<i2', (2, 2))]"]) {
     const path = fileOf(npy(`{'descr': ${descr}, 'fortran_order': False, 'shape': (1,), }`, new Uint8Array(64)));

@@ -31,6 +31,8 @@ const mistakes: Record<string, [tag: DLPackErrorTag, says: string, action: () =>
     "received 'torch.float32' (string), which is 'float32' here",
     () => Tensor.empty([1], any('torch.float32')),
   ],
+  "astype('torch.long')": ['UnsupportedDTypeError', "which is 'int64' here", () => matrix().astype(any('torch.long'))],
+  "astype('int')": ['UnsupportedDTypeError', "which is 'int32' here", () => matrix().astype(any('int'))],
   "astype('Float32')": ['UnsupportedDTypeError', "which is 'float32' here", () => matrix().astype(any('Float32'))],
   "astype('u8')": ['UnsupportedDTypeError', "which is 'uint8' here", () => matrix().astype(any('u8'))],
   "astype('bf16')": ['UnsupportedDTypeError', "which is 'bfloat16' here", () => matrix().astype(any('bf16'))],

@@ -7,6 +7,7 @@ test('returns the tensor itself when it fits', () => {
   ok(expectTensor(x, { dtype: 'float32', shape: [null, 3], device: 'cpu', contiguous: true, writable: true }) === x);
   ok(expectTensor(x, { dtype: ['float16', 'float32'] }) === x);
   ok(expectTensor(x, {}) === x);
+  ok(expectTensor(x, { shape: [undefined as never, 3] }) === x); // any length, as null
 });
 
 test('the error names the property that does not fit', () => {
