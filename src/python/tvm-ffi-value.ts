@@ -15,11 +15,15 @@ const TVM_FFI_OBJECT = Symbol.for('tvm_ffi.object');
 
 /**
  * Classifies an object: True for a tensor, False for a function that JavaScript can call, None for an object that only
- * Python's tvm_ffi could pass on. Otherwise returns the value to pass, most often an object of Python's tvm_ffi.
+ * Python's tvm_ffi could pass on. Otherwise returns the value to pass, most often an object of Python's tvm_ffi. A string
+ * follows a colon. A float, a pointer, a dtype or a device is the digit of its type in TVM-FFI and the decimal of its bits.
+ * tvm_ffi.convert returns these values, and numbers and strings of other classes, as they are.
  */
 const CONVERT = `
+import sys, ctypes, numbers, struct
+def plain(type, format, *fields):
+    return f"{type}{int.from_bytes(struct.pack(format, *fields), 'little')}"
 def convert(value):
-    import sys
     ffi = sys.modules.get('tvm_ffi')
     if ffi is not None and isinstance(value, ffi.core.Object):
         return value
@@ -27,8 +31,25 @@ def convert(value):
         return True
     if ffi is None:
         return False if callable(value) else None
+    if isinstance(value, ffi.Device):
+        return plain(6, '<ii', value.dlpack_device_type(), value.index)
     value = ffi.convert(value)
-    return getattr(value, '_tvm_ffi_cached_object', None) or value
+    value = getattr(value, '_tvm_ffi_cached_object', None) or value
+    if hasattr(value, '__chandle__'):
+        return value
+    if isinstance(value, numbers.Integral):
+        return int(value)
+    if isinstance(value, numbers.Real):
+        return plain(3, '<d', float(value))
+    if isinstance(value, ctypes.c_void_p):
+        return plain(4, '<Q', value.value or 0)
+    if isinstance(value, ffi.dtype):
+        return plain(5, '<BBH', value.type_code, value.bits, value.lanes)
+    if isinstance(value, str):
+        return ':' + value
+    if isinstance(value, bytes):
+        return memoryview(value).tobytes()
+    return ffi.core._convert_to_opaque_object(value)
 `;
 
 let convert: ((object: PyObject) => PyObject) | null = null;
@@ -52,6 +73,10 @@ export function tvmFfiValue(
     const expected = "a Python tensor or function, or, after py.import('tvm_ffi'), any Python object";
     throw new ArgumentTypeError('an argument', expected, object);
   }
-  if (typeof value !== 'function') return value; // numbers and strings arrive as JavaScript values
+  if (typeof value === 'string') {
+    if (value.startsWith(':')) return value.slice(1);
+    return { [TVM_FFI_OBJECT]: () => ({ type: Number(value[0]), bits: BigInt(value.slice(1)) }) };
+  }
+  if (typeof value !== 'function') return value; // integers and bytes
   return { [TVM_FFI_OBJECT]: () => BigInt(value.__chandle__()) };
 }

@@ -211,8 +211,27 @@ function isObject(value: unknown): value is object {
   return (typeof value === 'object' && value !== null) || typeof value === 'function';
 }
 
+/** A value that needs no object, which a Python number or dtype becomes. */
+interface PlainValue {
+  readonly type: number;
+  readonly bits: bigint;
+}
+
+const plainTypes: readonly number[] = [Type.float, Type.opaquePointer, Type.dtype, Type.device];
+
+function isPlainValue(value: unknown): value is PlainValue {
+  if (!isObject(value)) return false;
+  const { type, bits } = value as Partial<PlainValue>;
+  return plainTypes.includes(type as number) && typeof bits === 'bigint' && BigInt.asUintN(64, bits) === bits;
+}
+
 /** Writes a native object at an address. The owner keeps it alive until the call has its own reference. */
 function writeObjectAt(at: number, address: unknown): void {
+  if (isPlainValue(address)) {
+    writeAny(at, address.type, 0);
+    u64[payloadAt(at)] = address.bits;
+    return;
+  }
   if (typeof address !== 'bigint' || address < 4096n || BigInt.asUintN(64, address) !== address) {
     throw new ArgumentTypeError('the result of [Symbol.for("tvm_ffi.object")]()', 'the address of an object', address);
   }

@@ -217,6 +217,39 @@ tvm_ffi.register_global_func('dlpack.test.is_thing', lambda x: x is thing)
 
 const testingEcho = (value: unknown) => testing('echo')(value);
 
+testWith(torchMissing, 'Python numbers, strings, dtypes, devices and pointers arrive as from Python', () => {
+  py.exec(`
+import ctypes, enum, fractions, numpy, torch, tvm_ffi
+tvm_ffi.register_global_func('javascript.describe', lambda x: type(x).__name__ + ' ' + repr(x), override=True)
+Text = type('Text', (str,), {})`);
+  const describe = getGlobalFunc('javascript.describe');
+  const described = py.eval("tvm_ffi.get_global_func('javascript.describe')");
+  for (const code of [
+    'numpy.float64(2)', // stays a float although JavaScript's 2 is an int
+    'numpy.float32(-0.0)',
+    'numpy.int64(-7)',
+    'enum.IntEnum("Kind", "A B").B',
+    'fractions.Fraction(1, 2)',
+    'complex(1, 2)',
+    'numpy.str_("text")',
+    'Text("3:")',
+    'Text("\\u00e9\\0")',
+    'bytearray(b"bytes")',
+    'numpy.dtype("float16")',
+    'torch.bfloat16',
+    'tvm_ffi.dtype("int4x2")',
+    'tvm_ffi.device("cuda:3")',
+    'ctypes.c_void_p(2**64 - 8)',
+    'ctypes.c_void_p(None)',
+  ]) {
+    equal(describe(py.eval(code)), String(described(py.eval(code))), code);
+  }
+  const codes = ['numpy.float64(0.5)', 'torch.int8', 'tvm_ffi.device("cpu")'];
+  const [number, dtype, device] = testingEcho(codes.map((code) => py.eval(code))) as unknown[];
+  equal([number, String(dtype), String(device)], [0.5, 'int8', 'cpu']);
+  removeGlobalFunc('javascript.describe');
+});
+
 testWith(kernelsMissing, 'Python objects where Python has no tvm_ffi', () => {
   const { code, signal, output } = runChild(import.meta.url, './children/python-objects.js');
   equal([code, signal], [0, null], output);
