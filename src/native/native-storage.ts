@@ -142,7 +142,7 @@ export class NativeStorage extends Storage {
     const { maxLength } = runtimeRules();
     if (this.nbytes > maxLength) {
       throw new BufferError(
-        `Expected at most ${maxLength} bytes for data on this runtime but the tensor has ${this.nbytes}; copy() a slice of it, or use a newer runtime`,
+        `Expected memory of at most ${maxLength} bytes on this runtime but it has ${this.nbytes}; read a copy() of a slice, write a slice with fill() or copyFrom(), or use Deno, or Node 22 or newer`,
       );
     }
     const slot = enter(BufferRequest.WORDS);

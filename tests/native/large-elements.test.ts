@@ -1,5 +1,6 @@
 /** Elements of large memory: read without a buffer at first, because its bytes would cause a garbage collection. */
 
+import { constants } from 'node:buffer';
 import { type DType, Tensor } from 'dlpack';
 import { stats } from 'dlpack/native';
 import { equal, ok, throws } from '../assert.js';
@@ -73,4 +74,8 @@ test('memory that is too large for an ArrayBuffer of some engines is printed', (
   const { reported } = stats();
   equal(String(x), 'Tensor uint8 [4294967304] cpu\n[0, 0, 0, ..., 0, 0, 7]');
   equal(stats().reported, reported, 'no buffer was made');
+  if (constants.MAX_LENGTH > x.nbytes || forbidsBuffers) return;
+  throws('BufferError', 'read a copy() of a slice', () => x.data);
+  throws('BufferError', 'write a slice with fill() or copyFrom()', () => x.set(-1, 8));
+  equal(end.fill(9).copy().toArray(), [9]);
 });
