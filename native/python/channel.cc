@@ -46,9 +46,8 @@ static void Drain(napi_env env, napi_value, void* context, void*) {
   }
 }
 
-void CloseChannel(Objects* objects) {
-  platform::MutexScope scope(&objects->mutex);
-  objects->is_closed = true;
+// Mutex held.
+static void RefuseAll(Objects* objects) {
   while (objects->first != nullptr) {
     Message* message = objects->first;
     objects->first = message->next;
@@ -56,6 +55,18 @@ void CloseChannel(Objects* objects) {
   }
   // Last, because a thread whose request was refused frees the request as soon as the mutex is released.
   RefuseRequests(objects);
+}
+
+void StopAnswering(Objects* objects) {
+  platform::MutexScope scope(&objects->mutex);
+  objects->is_leaving = true;
+  RefuseAll(objects);
+}
+
+void CloseChannel(Objects* objects) {
+  platform::MutexScope scope(&objects->mutex);
+  objects->is_closed = true;
+  RefuseAll(objects);
 }
 
 bool CallJavaScript(Objects* objects, napi_ref function, size_t count, const napi_value* values, napi_value* result) {

@@ -15,7 +15,12 @@ struct Message {
 // Opens the channel. Returns NULL, or the error message. JavaScript thread.
 const char* OpenChannel(Objects* objects);
 
-// Drops all messages and refuses the requests. JavaScript thread, before Node-API destroys the thread-safe function.
+// Drops all messages and refuses the requests of other threads, now and later, because the event loop turns no more.
+// JavaScript thread.
+void StopAnswering(Objects* objects);
+
+// The same, and refuses calls on the JavaScript thread, too. JavaScript thread, before Node-API destroys the
+// thread-safe function.
 void CloseChannel(Objects* objects);
 
 // Queues a message; false when the environment has ended. Any thread.

@@ -183,7 +183,7 @@ static Object* CallThere(FunctionRequest* request) {
   new (&request->answered) platform::Condition();
   Object* thread = api.PyEval_SaveThread();
   objects->mutex.Acquire();
-  if (!objects->is_closed) {
+  if (!objects->is_closed && !objects->is_leaving) {
     request->id = ++objects->last_request;
     request->next_request = objects->requests;
     objects->requests = request;

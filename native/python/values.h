@@ -41,6 +41,7 @@ struct Objects {
   // The channel, see channel.h.
   platform::Mutex mutex;  // guards the rest
   bool is_closed;         // the environment has ended
+  bool is_leaving;        // the process ends, so its event loop answers no thread
   napi_threadsafe_function wake;
   Message* first;
   Message* last;

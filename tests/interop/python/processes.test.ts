@@ -74,6 +74,14 @@ testWith(pythonMissing, 'executors that a program forgot finish their work befor
   equal(child('exit', 'executors'), '0: 5\nfinished\nexit function\nexit event');
 });
 
+testWith(
+  pythonMissing,
+  'an executor whose thread calls JavaScript at the end of the process does not wait for it',
+  () => {
+    equal(child('exit', 'callbacks'), '0: refused\nJavaScript\nexit function\nexit event');
+  },
+);
+
 testWith(pythonMissing, 'an exit function that never returns does not keep the process running', () => {
   equal(
     child('exit', 'stuck'),

@@ -53,8 +53,22 @@ threads.submit(time.sleep, 0.05)
 threads.submit(print, 'finished', flush=True)
 `);
   }
+  if (way === 'callbacks') {
+    // The executor waits for its thread, which waits for JavaScript. Exit functions still call JavaScript on its thread.
+    py.exec(`
+import concurrent.futures
+threads = concurrent.futures.ThreadPoolExecutor(1)
+def call(f):
+    try: f()
+    except RuntimeError as error: print('refused', flush=True)
+`);
+    py.import('atexit').register(() => console.log('JavaScript'));
+    const { call, threads } = py.import('__main__');
+    threads.submit(call, () => console.log('not reached'));
+  }
   if (way === 'stuck') process.exitCode = 4;
   else process.on('exit', () => console.log('exit event'));
   if (way === 'call') process.exit(3);
+  if (way === 'callbacks') process.exit(0); // before the event loop can answer the thread
   if (way === 'idle') await callAsync(py.eval('lambda: 1'));
 }
