@@ -1,5 +1,14 @@
 import { spawnSync } from 'node:child_process';
-import { chmodSync, lstatSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type DType, Tensor } from 'dlpack';
@@ -125,6 +134,23 @@ test('a name of the longest length, and paths that cannot be written', async () 
   equal(await code('a\0b', 'NUL'), 'EINVAL');
   equal(await code('', 'no such folder'), 'ENOENT');
   await rejects('ValueError', 'a path or a WritableStream', writeNpy('file:///x.npy', x));
+});
+
+test('a relative path counts from the folder at the call, and .. follows links', async () => {
+  const path = newPath('relative.npy');
+  const link = newPath('link');
+  const inside = newPath('inside');
+  mkdirSync(inside);
+  symlinkSync(inside, link, 'dir');
+  const before = process.cwd();
+  process.chdir(dirname(path));
+  const writing = writeNpy('relative.npy', x);
+  process.chdir(before);
+  await writing;
+  equal(openNpy(path).toArray(), x.toArray());
+  if (process.platform === 'win32') return; // which removes '..' first
+  await writeNpy(`${link}/../beside.npy`, x);
+  equal(openNpy(join(dirname(inside), 'beside.npy')).toArray(), x.toArray());
 });
 
 const pipes = process.platform === 'win32' ? 'named pipes in the file system' : false;

@@ -7,7 +7,7 @@ import { FileError } from '../error.js';
 import type { Target } from '../host.js';
 
 const { chmod, open, readlink, realpath, rename, rm, stat } = node.fs.promises;
-const { basename, dirname, isAbsolute, join } = node.path;
+const { basename, dirname, isAbsolute, join, resolve } = node.path;
 
 const problems: Readonly<Record<string, string>> = {
   ENOSPC: 'the disk is full',
@@ -76,6 +76,12 @@ class RenamedTarget implements Target {
   }
 }
 
+/** A path from the root. Only Windows removes '..' before it follows links. */
+function absolute(path: string): string {
+  if (process.platform === 'win32') return resolve(path);
+  return isAbsolute(path) ? path : `${process.cwd()}/${path}`;
+}
+
 /** The absolute path of the file that a path names. A link may lead to a file that does not exist yet. */
 async function placeOf(path: string): Promise<string> {
   for (let named = path; ; ) {
@@ -96,13 +102,14 @@ export async function createTarget(path: string, durable: boolean): Promise<Targ
   if (path === '') throw refuse('ENOENT');
   if (path.includes('\0')) throw refuse('EINVAL');
   try {
-    const before = await stat(path).catch((cause) => {
+    const given = absolute(path); // before the first wait, because the program may change its folder
+    const before = await stat(given).catch((cause) => {
       if (codeOf(cause) === 'ENOENT') return null;
       throw cause;
     });
     if (before?.isDirectory() || path.endsWith('/')) throw refuse('EISDIR');
     if (before?.isFile() === false) throw refuse('ENODEV');
-    const place = await placeOf(path);
+    const place = await placeOf(given);
     // A part of the name, because names have at most 255 bytes.
     const beside = join(dirname(place), `${basename(place).slice(0, 64)}.${node.crypto.randomUUID()}.tmp`);
     const mode = before === null ? 0o666 : before.mode & 0o777;
