@@ -1,6 +1,6 @@
 /** ONNX Runtime: onnxruntime-node and onnxruntime-web. */
 
-import { arrayDTypes, checkDType, type DType, type TypedArray } from '../dtype.js';
+import { arrayDTypes, checkDType, type DType } from '../dtype.js';
 import { BufferError } from '../errors.js';
 import type { GPUBufferLike } from '../storage/storage.js';
 import type { Tensor } from '../tensor.js';
@@ -46,30 +46,22 @@ export function fromOnnxRuntime(value: OnnxTensor, options?: AdaptOptions): Tens
   }
   if (location !== 'cpu' && location !== 'cpu-pinned') {
     throw new BufferError(
-      `Expected a tensor on 'cpu' or 'gpu-buffer' but received one on '${location}'; ${location === 'none' ? 'it was disposed' : 'for an mlTensor use fromMLTensor()'}`,
+      `Expected 'cpu' or 'gpu-buffer' but received '${location}': it was disposed, or use fromMLTensor()`,
     );
   }
   return share(value.data, { shape: dims, dtype: type as DType }, options);
 }
 
-/** `ort.env`, in which onnxruntime-node names its version. */
-type Environment = { versions?: { node?: string } } | undefined;
+/** `ort.env`, in which onnxruntime-node names its version. The one of transformers.js contains it. */
+interface Environment {
+  readonly versions?: { readonly node?: string };
+  readonly backends?: { readonly onnx?: Environment };
+}
 
 /** An `ort.Tensor` over the memory of a tensor: `toOnnxRuntime(x, ort)`. */
 export function toOnnxRuntime<T>(source: object, ort: OnnxModule<T>, options?: LendOptions): T {
-  return lendOnnx<T, T>(
-    source,
-    'ONNX Runtime',
-    ort,
-    'use toOnnxRuntime(x, ort)',
-    options,
-    (make) => make(ort.Tensor as never),
-    (made, { buffer, byteOffset, length }, dtype) => {
-      // onnxruntime-node finds no elements in a Float16Array, but takes their bits.
-      if (dtype === 'float16' && (ort.env as Environment)?.versions?.node) {
-        Object.defineProperty(made, 'data', { value: new Uint16Array(buffer, byteOffset, length) });
-      }
-    },
+  return lendOnnx<T, T>(source, 'ONNX Runtime', ort, 'use toOnnxRuntime(x, ort)', options, (make) =>
+    make(ort.Tensor as never),
   );
 }
 
@@ -78,10 +70,7 @@ export interface GpuClass<T> {
   fromGpuBuffer?(buffer: object, options: object): T;
 }
 
-/**
- * As `toOnnxRuntime`. `place` calls its argument with the class for a tensor in a GPUBuffer, and `finish` gets a tensor over
- * host memory.
- */
+/** As `toOnnxRuntime`. `place` calls its argument with the class for a tensor in a GPUBuffer. */
 export function lendOnnx<T, G>(
   source: object,
   library: string,
@@ -89,7 +78,6 @@ export function lendOnnx<T, G>(
   advice: string,
   options: LendOptions | undefined,
   place: (make: (Gpu: GpuClass<G> | undefined) => G) => T,
-  finish?: (made: T, array: TypedArray, dtype: DType) => void,
 ): T {
   return lend(
     source,
@@ -101,19 +89,22 @@ export function lendOnnx<T, G>(
     options,
     (array, { dtype, shape }) => {
       const made = new module.Tensor(dtype as never, array as never, shape as never);
-      finish?.(made, array, dtype);
+      const env = module.env as Environment | undefined;
+      if (dtype === 'float16' && (env?.backends?.onnx ?? env)?.versions?.node) {
+        // onnxruntime-node finds no elements in a Float16Array, but takes their bits.
+        const value = new Uint16Array(array.buffer, array.byteOffset, array.length);
+        Object.defineProperty((made as { ort_tensor?: object }).ort_tensor ?? made, 'data', { value });
+      }
       return made;
     },
     (tensor) =>
       place((Gpu) => {
         if (!Gpu?.fromGpuBuffer) {
-          throw new BufferError(
-            'Expected a Tensor class that takes GPUBuffers; pass ort of onnxruntime-web to toOnnxRuntime()',
-          );
+          throw new BufferError('Expected onnxruntime-web; use toOnnxRuntime()');
         }
         const { dtype, shape, nbytes } = tensor;
         // ONNX Runtime reads vectors of 16 bytes, and the results are wrong where the buffer is shorter.
-        const size = Math.max(16, Math.ceil(nbytes / 16) * 16);
+        const size = Math.ceil(nbytes / 16) * 16 || 16;
         return gpuBuffers().lend(tensor, { library, dtypes: gpuNames(), size }, options, ({ gpuBuffer, release }) =>
           (Gpu as Required<GpuClass<G>>).fromGpuBuffer(gpuBuffer, { dataType: dtype, dims: shape, dispose: release }),
         );

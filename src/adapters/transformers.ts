@@ -30,8 +30,7 @@ export function toTransformers<T>(source: object, transformers: OnnxModule<T>, o
     options,
     (make) => {
       // The class takes no GPUBuffers, and tensors of its own copy of ONNX Runtime alone. Its property takes any.
-      const made = new transformers.Tensor('uint8' as never, new Uint8Array(1) as never, [1] as never) as T &
-        Replaceable;
+      const made = new transformers.Tensor('bool' as never, [] as never, [0] as never) as T & Replaceable;
       made.ort_tensor = make(made.ort_tensor?.constructor as never);
       return made;
     },

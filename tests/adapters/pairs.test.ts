@@ -118,6 +118,13 @@ testWith(noOrt || missing('@huggingface/transformers'), 'transformers.js ↔ ONN
   equal(addressOf(adapt(t)), addressOf(x));
   const y = await double(toOnnxRuntime(adapt(t), ort));
   equal(adapt(y).get(1, 2), 120);
+
+  // A session takes float16 tensors of transformers.js, too, whether or not the runtime has a Float16Array.
+  const halves = Tensor.from([[1.5, -2, 0.25]], { dtype: 'float16' });
+  const session = await ort.InferenceSession.create(makeModel('Identity', 1, 'float16'));
+  const result = await session.run({ x: toTransformers(halves, transformers).ort_tensor as OrtTensor });
+  equal(adapt(result.y).toArray(), [[1.5, -2, 0.25]]);
+  await session.release();
 });
 
 testWith(noOrt || noTensorFlow, 'TensorFlow.js → ONNX Runtime', async () => {
