@@ -7,6 +7,7 @@ import {
   readFileSync,
   statSync,
   symlinkSync,
+  unlinkSync,
   writeFileSync,
 } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -153,7 +154,7 @@ test('a relative path counts from the folder at the call, and .. follows links',
   equal(openNpy(join(dirname(inside), 'beside.npy')).toArray(), x.toArray());
 });
 
-const pipes = process.platform === 'win32' ? 'named pipes in the file system' : false;
+const pipes = process.platform === 'win32' ? 'named pipes, and open files that can be deleted' : false;
 
 testWith(pipes, 'a pipe is refused and stays a pipe, because a new file would replace it', async () => {
   const path = newPath('pipe');
@@ -217,6 +218,19 @@ test('a failed write leaves the old file intact and no other file', async () => 
   equal(nowhere === null || nowhere.code.startsWith('E'), true);
   isUntouched();
   ok(stats().storages <= before + 2);
+});
+
+testWith(pipes, 'an error while the new file is deleted does not hide the error before it', async () => {
+  const path = fileOf('old');
+  const folder = dirname(path);
+  const writing = writeNpy(path, Tensor.zeros([64 << 20], 'uint8'));
+  const newFile = () => readdirSync(folder).find((name) => name.endsWith('.tmp'));
+  while (newFile() === undefined) await new Promise((resolve) => setImmediate(resolve));
+  const beside = join(folder, newFile() as string);
+  unlinkSync(beside);
+  mkdirSync(join(beside, 'inside'), { recursive: true }); // it cannot take the place of a file, nor be deleted
+  await rejects('FileError', 'could not write the file', writing);
+  equal(readFileSync(path, 'utf8'), 'old');
 });
 
 const limited = process.platform === 'linux' ? false : 'a limit on the size of files (ulimit -f)';

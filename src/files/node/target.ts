@@ -6,7 +6,7 @@ import { node } from '../../native/node-modules.js';
 import { FileError } from '../error.js';
 import type { Target } from '../host.js';
 
-const { chmod, open, readlink, realpath, rename, rm, stat } = node.fs.promises;
+const { chmod, open, readlink, realpath, rename, stat, unlink } = node.fs.promises;
 const { basename, dirname, isAbsolute, join, resolve } = node.path;
 
 const problems: Readonly<Record<string, string>> = {
@@ -72,7 +72,7 @@ class RenamedTarget implements Target {
 
   async discard(): Promise<void> {
     await this.handle.close().catch(() => undefined);
-    await rm(this.beside, { force: true });
+    await unlink(this.beside).catch(() => undefined); // the error that came before tells more
   }
 }
 
