@@ -46,8 +46,25 @@ static void Drain(napi_env env, napi_value, void* context, void*) {
   }
 }
 
-// Mutex held.
-static void RefuseAll(Objects* objects) {
+void StopAnswering(Objects* objects) {
+  platform::MutexScope scope(&objects->mutex);
+  objects->is_leaving = true;
+  // Finished calls stay, because the list of calls that JavaScript waits for has them, too.
+  objects->last = nullptr;
+  for (Message** at = &objects->first; *at != nullptr;) {
+    if (IsRequest(*at)) {
+      *at = (*at)->next;
+    } else {
+      objects->last = *at;
+      at = &(*at)->next;
+    }
+  }
+  RefuseRequests(objects);  // last, see CloseChannel
+}
+
+void CloseChannel(Objects* objects) {
+  platform::MutexScope scope(&objects->mutex);
+  objects->is_closed = true;
   while (objects->first != nullptr) {
     Message* message = objects->first;
     objects->first = message->next;
@@ -55,18 +72,6 @@ static void RefuseAll(Objects* objects) {
   }
   // Last, because a thread whose request was refused frees the request as soon as the mutex is released.
   RefuseRequests(objects);
-}
-
-void StopAnswering(Objects* objects) {
-  platform::MutexScope scope(&objects->mutex);
-  objects->is_leaving = true;
-  RefuseAll(objects);
-}
-
-void CloseChannel(Objects* objects) {
-  platform::MutexScope scope(&objects->mutex);
-  objects->is_closed = true;
-  RefuseAll(objects);
 }
 
 bool CallJavaScript(Objects* objects, napi_ref function, size_t count, const napi_value* values, napi_value* result) {

@@ -15,12 +15,10 @@ struct Message {
 // Opens the channel. Returns NULL, or the error message. JavaScript thread.
 const char* OpenChannel(Objects* objects);
 
-// Drops all messages and refuses the requests of other threads, now and later, because the event loop turns no more.
-// JavaScript thread.
+// Refuses the requests of other threads, now and later, because the event loop turns no more. JavaScript thread.
 void StopAnswering(Objects* objects);
 
-// The same, and refuses calls on the JavaScript thread, too. JavaScript thread, before Node-API destroys the
-// thread-safe function.
+// Drops all messages and refuses the requests. JavaScript thread, before Node-API destroys the thread-safe function.
 void CloseChannel(Objects* objects);
 
 // Queues a message; false when the environment has ended. Any thread.
@@ -61,6 +59,8 @@ void Answer(Objects* self, uint32_t id, uint32_t handle, bool has_failed);
 bool Postpone(Objects* self, uint32_t id);
 // Refuses all requests, because a closed channel gets no answers. Mutex held.
 void RefuseRequests(Objects* objects);
+// True for a request of another thread to call a JavaScript function.
+bool IsRequest(const Message* message);
 
 // function_type.cc
 uint32_t ThrownBy(Objects* self, uint32_t handle);

@@ -170,6 +170,8 @@ static void DeliverRequest(Objects* objects, Message* message) {
   if (problem != nullptr) FulfilById(objects, id, nullptr, true, problem);
 }
 
+bool IsRequest(const Message* message) { return message->deliver == DeliverRequest; }
+
 // Any other thread, GIL held; released while the thread waits.
 static Object* CallThere(FunctionRequest* request) {
   Objects* objects = request->objects;

@@ -65,6 +65,12 @@ def call(f):
     py.import('atexit').register(() => console.log('JavaScript'));
     const { call, threads } = py.import('__main__');
     threads.submit(call, () => console.log('not reached'));
+    // A call that has finished but is not settled, and a call that an exit listener abandons.
+    const aborting = new AbortController();
+    for (const seconds of [0, 100])
+      callAsync(py.eval(`lambda: time.sleep(${seconds})`), aborting.signal).catch(() => {});
+    py.eval('time.sleep(0.1)');
+    process.on('exit', () => aborting.abort());
   }
   if (way === 'stuck') process.exitCode = 4;
   else process.on('exit', () => console.log('exit event'));
