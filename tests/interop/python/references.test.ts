@@ -88,7 +88,7 @@ testWith(pythonMissing, 'proxies share nothing that a program can change', () =>
     } catch (thrown) {
       error = thrown;
     }
-    ok(error instanceof TypeError, String(error));
+    ok(error instanceof TypeError || isDLPackError(error, 'TypeError'), String(error));
   }
   equal(b[Symbol.for('leak')], undefined);
   equal([Object.keys(a), Object.getPrototypeOf(b)], [[], Function.prototype]);
@@ -133,7 +133,7 @@ testWith(pythonMissing, 'nested arguments, and errors in the middle, do not mix 
   const numbers = Array.from({ length: 500 }, (_, i) => i);
   equal(value(evaluate('sum')(numbers)), 124750);
   equal(value(evaluate('lambda *a: sum(a)')(...numbers)), 124750);
-  throws('ValueError', 'at most', () => evaluate('len')(Array.from({ length: 40_000 }, () => 1)));
+  throws('ValueError', 'at most', () => evaluate('len')(...Array.from({ length: 40_000 }, () => 1)));
   // A getter that uses Python while the request is written, and a getter that throws after objects were made for the request.
   const busy = {
     get a(): unknown {
