@@ -57,7 +57,6 @@
   F(napi_set_element) \
   F(napi_set_named_property) \
   F(napi_throw_error) \
-  F(napi_throw_range_error) \
   F(napi_type_tag_object) \
   F(napi_typeof) \
   F(napi_unref_threadsafe_function)

@@ -25,31 +25,43 @@ bool Post(Objects* objects, Message* message) {
   return true;
 }
 
+// The next message, or NULL. It is the only one that is not in the list while it is delivered, because its JavaScript
+// may end the process, which refuses the requests in the list.
+static Message* Take(Objects* objects) {
+  platform::MutexScope scope(&objects->mutex);
+  Message* message = objects->is_closed ? nullptr : objects->first;
+  if (message != nullptr) objects->first = message->next;
+  return message;
+}
+
 // JavaScript thread, from the event loop; on Bun even after the hooks of the environment have run.
 static void Drain(napi_env env, napi_value, void* context, void*) {
   Objects* objects = static_cast<Objects*>(context);
-  if (env == nullptr || objects->is_closed) return;
+  if (env == nullptr) return;
+  // As many as there were at the start, because the event loop has other work, too.
   objects->mutex.Acquire();
-  Message* message = objects->first;
-  objects->first = nullptr;
+  uint32_t count = 0;
+  for (Message* message = objects->first; message != nullptr; message = message->next) ++count;
   objects->mutex.Release();
-  while (message != nullptr) {
-    Message* next = message->next;  // delivering frees it
+  for (; count > 0; --count) {
+    Message* message = Take(objects);
+    if (message == nullptr) return;
     napi_handle_scope scope;
     if (napi_open_handle_scope(env, &scope) == napi_ok) {
-      message->deliver(objects, message);
+      message->deliver(objects, message);  // frees it
       napi_close_handle_scope(env, scope);
     } else {
       message->drop(message);
     }
-    message = next;
   }
+  platform::MutexScope scope(&objects->mutex);
+  if (!objects->is_closed && objects->first != nullptr)
+    napi_call_threadsafe_function(objects->wake, nullptr, napi_tsfn_nonblocking);
 }
 
-void StopAnswering(Objects* objects) {
-  platform::MutexScope scope(&objects->mutex);
-  objects->is_leaving = true;
-  // Finished calls stay, because the list of calls that JavaScript waits for has them, too.
+// Refuses the requests of waiting threads and removes them from the messages. Mutex held: a waiting thread frees its
+// request as soon as the mutex is released. Finished calls stay, because the list of calls has them, too.
+static void RefuseWaiting(Objects* objects) {
   objects->last = nullptr;
   for (Message** at = &objects->first; *at != nullptr;) {
     if (IsRequest(*at)) {
@@ -59,19 +71,30 @@ void StopAnswering(Objects* objects) {
       at = &(*at)->next;
     }
   }
-  RefuseRequests(objects);  // last, see CloseChannel
+  RefuseRequests(objects);
+}
+
+void StopAnswering(Objects* objects) {
+  platform::MutexScope scope(&objects->mutex);
+  objects->is_leaving = true;
+  RefuseWaiting(objects);
 }
 
 void CloseChannel(Objects* objects) {
-  platform::MutexScope scope(&objects->mutex);
-  objects->is_closed = true;
-  while (objects->first != nullptr) {
-    Message* message = objects->first;
-    objects->first = message->next;
-    message->drop(message);
+  Message* message;
+  {
+    platform::MutexScope scope(&objects->mutex);
+    objects->is_closed = true;
+    RefuseWaiting(objects);
+    message = objects->first;
+    objects->first = nullptr;
   }
-  // Last, because a thread whose request was refused frees the request as soon as the mutex is released.
-  RefuseRequests(objects);
+  // Without the mutex, because the deleter of an argument may wait for the GIL, whose thread may wait for the mutex.
+  while (message != nullptr) {
+    Message* next = message->next;
+    message->drop(message);
+    message = next;
+  }
 }
 
 bool CallJavaScript(Objects* objects, napi_ref function, size_t count, const napi_value* values, napi_value* result) {

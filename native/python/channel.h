@@ -9,7 +9,7 @@ namespace dlpack::python {
 struct Message {
   Message* next;
   void (*deliver)(Objects* objects, Message* self);  // JavaScript thread
-  void (*drop)(Message* self);                       // if the environment ends first; its thread, mutex held
+  void (*drop)(Message* self);                       // if it cannot be delivered; the same thread
 };
 
 // Opens the channel. Returns NULL, or the error message. JavaScript thread.

@@ -176,7 +176,10 @@ bool IsRequest(const Message* message) { return message->deliver == DeliverReque
 static Object* CallThere(FunctionRequest* request) {
   Objects* objects = request->objects;
   request->deliver = DeliverRequest;
-  request->drop = [](Message*) {};  // the request was refused before, and its thread may have freed it
+  request->drop = [](Message* message) {  // the event loop has no room for a scope
+    auto* request = static_cast<FunctionRequest*>(message);
+    FulfilById(request->objects, request->id, nullptr, true, "out of memory");
+  };
   request->call = CurrentCall(objects);
   request->is_of_pool = IsPoolThread();
   request->is_answered = request->is_postponed = false;

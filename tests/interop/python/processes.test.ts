@@ -82,6 +82,10 @@ testWith(
   },
 );
 
+testWith(pythonMissing, 'a function that emits the exit event, while other threads wait for functions', () => {
+  equal(child('exit', 'emitted'), '0: refused\nexit function\nalive');
+});
+
 testWith(pythonMissing, 'an exit function that never returns does not keep the process running', () => {
   equal(
     child('exit', 'stuck'),

@@ -72,6 +72,37 @@ def call(f):
     py.eval('time.sleep(0.1)');
     process.on('exit', () => aborting.abort());
   }
+  if (way === 'emitted') {
+    // All threads wait for JavaScript when the first function runs. Its event refuses them, and their requests end.
+    py.exec(`
+import threading
+outcomes = []
+arrived = threading.Semaphore(0)
+def call(f):
+    arrived.release()
+    try: outcomes.append(f())
+    except RuntimeError: outcomes.append('refused')
+def start(f):
+    for _ in range(8): threading.Thread(target=call, args=(f,)).start()
+    for _ in range(8): arrived.acquire()
+    time.sleep(0.2)
+@atexit.register
+def wait():
+    while len(outcomes) < 8: time.sleep(0.01)
+    print(*set(outcomes), flush=True)
+`);
+    setInterval(() => {}, 1000); // calls of functions do not keep the process running
+    const ran = new Promise<void>((resolve) => {
+      py.import('__main__').start(() => {
+        process.emit('exit', 0);
+        resolve();
+      });
+    });
+    await ran;
+    await new Promise((resolve) => setTimeout(resolve, 10)); // the event loop turns on
+    console.log('alive');
+    process.exit(0);
+  }
   if (way === 'stuck') process.exitCode = 4;
   else process.on('exit', () => console.log('exit event'));
   if (way === 'call') process.exit(3);
