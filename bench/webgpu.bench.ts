@@ -48,12 +48,11 @@ const report = `# WebGPU
 Date ${new Date().toISOString().slice(0, 10)}; \`npm run bench -- webgpu\`; ${cpus()[0]?.model.trim()}, ${cpus().length} cores;
 ${/Chrome\/\S+/.exec(strided.agent)?.[0] ?? strided.agent}, adapter ${vendor} ${architecture} (software on the processor);
 onnxruntime-web ${versionOf('onnxruntime-web')}, TensorFlow.js ${versionOf('@tensorflow/tfjs-core')}, jax-js ${versionOf('@jax-js/jax')}.
-The least of 5 to 30 runs, because other programs used the machine meanwhile. Every time includes the wait until the GPU has
-finished, except that a shared buffer needs no work.
+Every time includes the wait until the GPU has finished, except that a shared buffer needs no work.
 
 ## A tensor of 16 MiB from one library to another
 
-The other column downloads the tensor with the one library and uploads it with the other. For ONNX Runtime, which uploads during a
+The least of 15 runs. The other column downloads the tensor with the one library and uploads it with the other. For ONNX Runtime, which uploads during a
 run, it is the time of another pair with the same library on the other side. jax-js takes no buffers, so a copy for it first makes
 a new array. The adapter leaves out the upload of that array's elements, which the copy overwrites.
 
@@ -65,17 +64,18 @@ From TensorFlow.js to ONNX Runtime with the run of a model (one multiplication):
 
 ## Strided copies of 16 MiB
 
-The bandwidth is relative to a \`copyBufferToBuffer\` of as many bytes. Both took turns, 30 times each. The generic shader has shape and
-strides in a uniform and moves one element of 4 bytes in each invocation. On a software adapter, rows of up to 96 bytes are copied by
+Times are medians. The bandwidth is relative to a \`copyBufferToBuffer\` of as many bytes. Both took turns, 30 times each. The next
+column is the bandwidth of ten copies before one wait: Chromium reports the end of work in steps of about 1.1 ms, which is half of
+the time of one \`copyBufferToBuffer\`. The generic shader has shape and strides in a uniform and moves one element of 4 bytes in each
+invocation; its time is the least of five. On a software adapter, rows of up to 96 bytes are copied by
 a shader where 12 bytes or more divide their length and stride, and other rows of 16 bytes and more through a texture. A command for
 each row took 25 ms for the rows of 1 KiB.
 
 ${stridedTable(strided)}
 
-The aim is a bandwidth of 0.4 where rows are contiguous. Rows that are a multiple of 256 bytes apart reach it, and other rows of
-1 KiB and more, in runs where one copy takes 2.2 ms and more; it takes 1.5 ms in some. Other rows of 100 to 516 bytes reach 0.24 to
-0.50, depending on the run, and shorter rows 0.13 to 0.35:
-[why, and what was tried](../../docs/decisions/rows-through-a-texture.md). On a GPU [all rows reach 2.3 and more](webgpu-gpu.md).
+The aim is a bandwidth of 0.4 where rows are contiguous, for one copy and its wait. Rows of 260 bytes and more reach it, and rows
+that are a multiple of 256 bytes apart. Rows of 100 and 132 bytes reach 0.30 to 0.44, depending on the run, and shorter rows 0.27 to
+0.36: [why, and what was tried](../../docs/decisions/rows-through-a-texture.md). On a GPU [all rows reach 2.3 and more](webgpu-gpu.md).
 `;
 writeFileSync(`${root}bench/results/webgpu.md`, report);
 console.log(report);
