@@ -3,7 +3,7 @@
  */
 
 import { cpu, type DeviceInfo } from '../device.js';
-import { type DTypeInfo, dtypeFromName } from '../dtype.js';
+import { type DTypeInfo, dtypeFromCode, dtypeFromName, TypeCode } from '../dtype.js';
 import { UnsupportedDTypeError } from '../errors.js';
 import { sizeOf, spanOf } from '../layout.js';
 import { NativeStorage } from '../native/native-storage.js';
@@ -96,6 +96,8 @@ class Planner implements CopyPlan {
   /** Adds a direct step where that is possible, otherwise steps through packed memory on either side. */
   add(from: Descriptor, to: Descriptor): void {
     if (from.device.isHostAccessible && to.device.isHostAccessible) this.steps.push({ by: 'host', from, to });
+    else if (from.strideBits !== to.strideBits) this.addRepacked(from, to);
+    else if (from.strideBits !== from.dtype.itemBits) this.add(paddedBytes(from), paddedBytes(to));
     else if (isRepeated(from)) this.addRepeated(from, to);
     else {
       const pass = this.isOutOfReach(from) || this.isOutOfReach(to) ? null : directPass(from, to, this.isNew(to));
@@ -112,6 +114,15 @@ class Planner implements CopyPlan {
     const converted = to.isContiguous ? to : this.allocate(to.shape, to, to.device);
     this.steps.push({ by: 'cast', from: packed, to: converted, run: runOf(packed, converted) });
     if (converted !== to) this.add(converted, to);
+  }
+
+  /** The host moves elements between packed and padded memory. */
+  private addRepacked(from: Descriptor, to: Descriptor): void {
+    const read = from.device.isHostAccessible ? from : this.allocate(from.shape, from, cpu);
+    if (read !== from) this.add(from, read);
+    const written = to.device.isHostAccessible ? to : this.allocate(to.shape, to, cpu);
+    this.steps.push({ by: 'host', from: read, to: written });
+    if (written !== to) this.add(written, to);
   }
 
   /** Sends one element and repeats it on the device. */
@@ -188,6 +199,12 @@ class Planner implements CopyPlan {
 /** The device for temporary memory. Not pinned memory, because pinning costs more than a copy without it. */
 function placeNear({ device }: Descriptor): DeviceInfo {
   return device.isHostAccessible ? cpu : device;
+}
+
+/** Padded elements as vectors of bytes. No other element uses their bytes. */
+function paddedBytes({ storage, device, shape, strides, bitOffset, strideBits }: Descriptor): Descriptor {
+  const bytes = dtypeFromCode(TypeCode.uint, 8, strideBits / 8);
+  return new Descriptor(storage, bytes, device, shape, strides, bitOffset, 0);
 }
 
 /** True when all elements are the same value in host memory. */

@@ -181,6 +181,37 @@ cudaTest('a copy keeps the elements that share the last byte of packed elements'
   equal(target.to('cpu').toArray(), [1, 2, 9, 10, 11, 6, 7, 8]);
 });
 
+cudaTest('padded elements are copied as they are, and between packed and padded memory', async () => {
+  fake.configure({ queriesRun: true });
+  for (const dtype of ['uint4', 'uint1', 'float6_e2m3fn', 'uint4x3'] as const) {
+    const packed = randomTensor([7], dtype, 5);
+    const padded = Tensor.empty([7], dtype, { padded: true });
+    padded.copyFrom(packed);
+    const want = packed.toArray();
+    const sources = [packed, padded];
+    for (const from of [...sources, ...sources.map((x) => x.to('cuda:0')), ...sources.map((x) => x.to('cuda:1'))]) {
+      for (const isPadded of [true, false]) {
+        for (const device of ['cpu', 'cuda:0', 'cuda_host'] as const) {
+          const target = Tensor.zeros([7], dtype, { device, padded: isPadded });
+          target.copyFrom(from);
+          equal(target.to('cpu').toArray(), want, `${dtype} from '${from.device}' to '${device}'`);
+        }
+      }
+    }
+    const there = padded.to('cuda:0');
+    const second = (x: Tensor) => x.slice([1, 7, 2]);
+    equal(second(there).copy().to('cpu').toArray(), second(packed).toArray());
+    equal((await second(there).toAsync('cpu')).toArray(), second(packed).toArray());
+    second(there).copyFrom(second(packed).flip());
+    second(packed).copyFrom(second(packed).flip());
+    equal(there.to('cpu').toArray(), packed.toArray());
+    const filled = Tensor.zeros([4], dtype, { device: 'cuda:0', padded: true });
+    const one = dtype === 'uint4x3' ? [1, 1, 1] : 1;
+    filled.slice([1, 4]).fill(one as number);
+    equal(filled.to('cpu').slice([1, 4]).toArray(), [one, one, one]);
+  }
+});
+
 cudaTest('a new copy of packed elements on a device does not wait for the host', () => {
   const there = Tensor.from([1, 2, 3], { dtype: 'int4' }).to('cuda:0');
   const before = fake.calls('cuStreamSynchronize');
