@@ -17,6 +17,7 @@ const char* OpenChannel(Objects* objects);
 
 // Refuses the requests of other threads, now and later, because the event loop turns no more. JavaScript thread.
 void StopAnswering(Objects* objects);
+void StopAnsweringHere();  // for all instances of this thread, in objects.cc
 
 // Drops all messages and refuses the requests. JavaScript thread, before Node-API destroys the thread-safe function.
 void CloseChannel(Objects* objects);

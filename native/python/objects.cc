@@ -248,6 +248,13 @@ static bool IsAnyInside() {
   return false;
 }
 
+void StopAnsweringHere() {
+  LockScope scope(&all_objects_lock);
+  for (Objects* other = all_objects; other != nullptr; other = other->next) {
+    if (IsOwnThread(other)) StopAnswering(other);
+  }
+}
+
 // The environment ends. The next thread that holds the GIL drops its references.
 static void EndObjects(void* data) {
   Objects* self = static_cast<Objects*>(data);

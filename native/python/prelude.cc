@@ -320,9 +320,9 @@ Object* FindPrelude(const char* name) {
 }
 
 // Only the first call has an effect. On the JavaScript thread that ends the process, without the GIL.
-void Leave(Objects* self, uint32_t status, uint32_t milliseconds) {
+void Leave(Objects*, uint32_t status, uint32_t milliseconds) {
   if (!has_run.exchange(true)) {
-    StopAnswering(self);  // an exit function may wait for a thread that waits for JavaScript
+    StopAnsweringHere();  // an exit function may wait for a thread that waits for JavaScript
     leaving = {static_cast<int>(status), milliseconds};
     platform::StartThread(Watch, nullptr);
     Gil gil;

@@ -68,4 +68,17 @@ const sums = await Promise.all(
   ),
 );
 expect(sums, [1, 11, 21, 31]);
+// At the end, an executor does not wait for threads that wait for a function of either.
+a.py.exec(`
+import concurrent.futures
+threads = concurrent.futures.ThreadPoolExecutor(2)
+def call(f):
+    try: f()
+    except RuntimeError: pass
+`);
+for (const { py } of [a, b]) {
+  const { threads, call } = py.import('__main__');
+  threads.submit(call, () => {});
+}
 console.log('ok');
+process.exit(0);
