@@ -23,7 +23,7 @@ const { f64, i32, u32 } = wire;
 // A constant of this module, because an import from another chunk of dist costs a load and a check at each use.
 const OwnTensor = Tensor;
 
-/** Never throws. An error is raised for the native caller. */
+/** Raises an error for the native caller. Throws only when the wire or the stack is full, which native code handles. */
 function dispatch(): void {
   const slot = u32[WireHeader.SLOT] as number;
   const half = slot * 2;
@@ -32,20 +32,20 @@ function dispatch(): void {
   const first = slot + CallbackRequest.WORDS;
   const { temporaries } = callState;
   const mark = temporaries.length;
-  let lent: Temporary[] | null = null;
+  let views = 0; // of arguments
   try {
     const target = targetOf(u32[half + CallbackRequest.CALLBACK] as number);
     let value: unknown;
     // Most callbacks have one argument, and an argument array costs as much as the rest of this function.
     if (count === 1) {
       const argument = takeValue(first);
-      if (temporaries.length > mark) lent = temporaries.splice(mark);
+      views = temporaries.length - mark;
       value = target(argument as never);
     } else {
       const args: unknown[] = [];
       if (array !== 0) readElements(array, args, takeValue);
       else for (let i = 0; i < count; i++) args.push(takeValue(first + i * ANY_WORDS));
-      if (temporaries.length > mark) lent = temporaries.splice(mark);
+      views = temporaries.length - mark;
       value = target(...(args as never[]));
     }
     writeResult(first + count * ANY_WORDS, value);
@@ -53,12 +53,25 @@ function dispatch(): void {
     if (callState.lent.length > 0) checkLent(0);
     i32[half + CallbackRequest.STATUS] = 0;
   } catch (error) {
-    raise(error);
     i32[half + CallbackRequest.STATUS] = -1;
+    raise(error);
+  } finally {
+    // Temporaries of the result are released when the outer call ends.
+    if (temporaries.length > mark + views) releaseAfterTick();
+    if (views > 0) endViews(mark, views);
   }
-  // Views of arguments end with the callback. Temporaries of the result are released when the outer call ends.
-  if (temporaries.length > mark) releaseAfterTick();
-  if (lent !== null) for (const view of lent) view.release();
+}
+
+const ended: Temporary = { release: () => {} };
+
+/** Views of arguments end with the callback. Where the stack is full this throws, and they end with the outer call. */
+function endViews(first: number, count: number): void {
+  const { temporaries } = callState;
+  for (let i = first; i < first + count; i++) {
+    (temporaries[i] as Temporary).release();
+    temporaries[i] = ended;
+  }
+  temporaries.splice(first, count);
 }
 
 function targetOf(number: number): JavaScriptFunction {

@@ -99,6 +99,6 @@ testWith(kernelsMissing, 'a full wire leaves nothing behind, and a call that end
   const { code, signal, output } = runChild(import.meta.url, './children/full-wire.js');
   equal(
     [code, signal, output],
-    [0, null, 'BufferError 0\nRuntimeError 0\nRecursionError 0\na string of some length\n'],
+    [0, null, 'BufferError 0\nRuntimeError 0\nDisposedError\nRecursionError 0\na string of some length\n'],
   );
 });

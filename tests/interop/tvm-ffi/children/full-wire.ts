@@ -8,11 +8,12 @@ import { stat } from 'node:fs/promises';
 import { loadWithWire } from '../../../wire-words.js';
 
 const { words, loaded } = await loadWithWire(async () => ({
+  ...(await import('dlpack')),
   ...(await import('dlpack/tvm-ffi')),
   ...(await import('dlpack/native')),
   ...(await import('../peer.js')),
 }));
-const { callAsync, probe, stats, testing, toFunction } = loaded;
+const { callAsync, probe, stats, Tensor, testing, toFunction } = loaded;
 
 const top = 1; // WireHeader.TOP
 const before = words[top] as number;
@@ -31,15 +32,23 @@ try {
   console.log((error as Error).name, stats().pins - pins);
 }
 
-const fail = toFunction(() => {
+let kept: InstanceType<typeof Tensor> | undefined;
+const fail = toFunction((view) => {
+  kept = view;
   words[top] = full;
   throw new Error('inside');
 });
 const made = stats().pins;
+using x = Tensor.from([1, 2, 3]);
 try {
-  testing('apply')(fail);
+  testing('apply')(fail, x.view());
 } catch (error) {
   console.log((error as { kind?: string }).kind, stats().pins - made);
+}
+try {
+  console.log(kept?.toArray());
+} catch (error) {
+  console.log((error as Error).name); // the view ended with the callback
 }
 
 words[top] = full - 64; // room for the call
