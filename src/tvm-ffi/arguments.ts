@@ -219,17 +219,20 @@ interface PlainValue {
 
 const plainTypes: readonly number[] = [Type.float, Type.opaquePointer, Type.dtype, Type.device];
 
-function isPlainValue(value: unknown): value is PlainValue {
-  if (!isObject(value)) return false;
-  const { type, bits } = value as Partial<PlainValue>;
-  return plainTypes.includes(type as number) && typeof bits === 'bigint' && BigInt.asUintN(64, bits) === bits;
+/** Reads each field once, because getters may return different values. Null for an object with other fields. */
+function plainValueOf(value: unknown): PlainValue | null {
+  if (!isObject(value)) return null;
+  const { type = -1, bits } = value as Partial<PlainValue>;
+  const isPlain = plainTypes.includes(type) && typeof bits === 'bigint' && BigInt.asUintN(64, bits) === bits;
+  return isPlain ? { type, bits } : null;
 }
 
 /** Writes a native object at an address. The owner keeps it alive until the call has its own reference. */
 function writeObjectAt(at: number, address: unknown): void {
-  if (isPlainValue(address)) {
-    writeAny(at, address.type, 0);
-    u64[payloadAt(at)] = address.bits;
+  const plain = plainValueOf(address);
+  if (plain !== null) {
+    writeAny(at, plain.type, 0);
+    u64[payloadAt(at)] = plain.bits;
     return;
   }
   if (typeof address !== 'bigint' || address < 4096n || BigInt.asUintN(64, address) !== address) {

@@ -16,6 +16,7 @@ testWith(kernelsMissing, 'no JavaScript can make native code follow a dangling p
     'a view of native memory in a container': container,
     rvalues: 'alive',
     'a forged object': 'TypeError: Expected an object that a native function returned for handl',
+    'a type that changes': 'returned 1',
     'a getter while a function is registered': 'returned 42',
   });
 });

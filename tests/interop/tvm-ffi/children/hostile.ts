@@ -78,6 +78,15 @@ function producerThatCalls(argument: unknown): object {
 
 results['a forged object'] = outcome(() => testing('echo')(new FFIObject({ pointer: 1e-310, type: 64 } as never)));
 
+const types = [3, 64]; // a float, then an object
+const plain = {
+  bits: 0x3ff0000000000000n,
+  get type() {
+    return types.shift();
+  },
+};
+results['a type that changes'] = outcome(() => testing('echo')({ [Symbol.for('tvm_ffi.object')]: () => plain }));
+
 const registered = outcome(() =>
   registerGlobalFunc('dlpack.test.hostile', () => 42, {
     get override() {
