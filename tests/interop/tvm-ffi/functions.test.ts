@@ -10,6 +10,7 @@ import {
   toFunction,
 } from 'dlpack/tvm-ffi';
 import { equal, ok, throws } from '../../assert.js';
+import { runChild } from '../../child.js';
 import { collect, collectUntil, testWith } from '../../harness.js';
 import { ffiMissing, kernelsMissing, probe, raises, testing } from './peer.js';
 
@@ -106,6 +107,14 @@ testWith(kernelsMissing, 'native code can handle the error of a callback that fi
   descend();
   ok(handled > 0, 'no callback found the stack full');
   equal([calls, (errorOf(take) as Error).message], [1, 'nothing was thrown']);
+});
+
+testWith(ffiMissing, 'endless recursion through native code ends with an error, each time', () => {
+  // Depths at which V8 had to compile a regular expression with a full stack, which ended the process.
+  for (const levels of ['0', '33', '66']) {
+    const { code, signal, output } = runChild(import.meta.url, './children/endless.js', { args: [levels] });
+    equal([code, signal, output.split('\n')[0]], [0, null, '3'], output); // Deno prints warnings after it
+  }
 });
 
 testWith(kernelsMissing, 'a string that is too long for JavaScript gives an error, not undefined', () => {
