@@ -1,6 +1,6 @@
 /** Commands that copy elements inside one GPUDevice, and the temporary buffers that they need. */
 
-import { dtypeFromName } from '../dtype.js';
+import { dtypeFromCode, dtypeFromName, TypeCode } from '../dtype.js';
 import { BufferError, UnsupportedDTypeError } from '../errors.js';
 import { rowMajorStrides } from '../layout.js';
 import { Descriptor, Flag } from '../storage/descriptor.js';
@@ -33,11 +33,14 @@ export function isBitwise({ dtype, isPadded, isContiguous, bitOffset }: Descript
   return dtype.isSubByte && !isPadded && !(isContiguous && bitOffset % 8 === 0);
 }
 
-/** Elements narrower than a byte as bytes: a padded element is one byte, and packed elements in order fill bytes. */
+/** Elements narrower than a byte as bytes: a padded element is one or more, and packed elements in order fill bytes. */
 export function asBytes(descriptor: Descriptor): Descriptor {
-  const { storage, dtype, device, shape, strides, bitOffset, isPadded, nbytes } = descriptor;
+  const { storage, dtype, device, shape, strides, bitOffset, isPadded, nbytes, strideBits } = descriptor;
   if (!dtype.isSubByte) return descriptor;
-  if (isPadded) return new Descriptor(storage, byte, device, shape, strides, bitOffset, 0);
+  if (isPadded) {
+    const bytes = dtypeFromCode(TypeCode.uint, 8, strideBits / 8);
+    return new Descriptor(storage, bytes, device, shape, strides, bitOffset, 0);
+  }
   if (!isBitwise(descriptor)) return new Descriptor(storage, byte, device, [nbytes], [1], bitOffset, 0);
   throw new UnsupportedDTypeError(
     dtype.name,

@@ -190,6 +190,10 @@ testWith(missing, 'types below a byte: packed in order, padded, and read back at
   const padded = Tensor.zeros([5], 'int4', { padded: true });
   padded.copyFrom(Tensor.from([1, -2, 3, -4, 5], { dtype: 'int4' }));
   equal(await back(padded.to(device).slice([null, null, 2]).contiguous()), [1, 3, 5]);
+  // Elements of 12 bits, in two bytes each.
+  const vectors = Tensor.zeros([3], 'int4x3', { padded: true });
+  for (const i of [0, 1, 2]) vectors.set(i, [i, i + 1, i + 2]);
+  equal(await back(vectors.to(device).flip().contiguous()), vectors.flip().toArray());
 });
 
 testWith(missing, 'fill, zeros and a copy between views of one buffer', async () => {
