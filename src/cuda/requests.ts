@@ -74,10 +74,7 @@ export function mark(name: 'record' | 'wait', device: number, stream: bigint, ev
   check(sendMark(name, device, stream, event), what);
 }
 
-/**
- * `clear`: fills the storage with zero bits. `handOver`: the stream may use the storage. `follow`: its data is ready
- * for the stream. Returns the CUresult.
- */
+/** `handOver`: the stream may use the storage. `follow`: its data is ready for the stream. Returns the CUresult. */
 export function onStorage(name: 'handOver' | 'follow', handle: number, device: number, stream: bigint): number {
   const slot = begin(StorageRequest.WORDS, device);
   u32[slot * 2 + StorageRequest.HANDLE] = handle;
