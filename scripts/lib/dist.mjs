@@ -177,11 +177,19 @@ export async function bundleDist() {
   // Chunks that only entries with native code load keep their side effects; package.json names them by their prefix.
   const pureEntries = entries.filter((entry) => !hasNative(entry) && !packageJson.sideEffects.includes(`./${entry}`));
   const pure = new Set(pureEntries.flatMap((entry) => [...loadedBy(entry, metafile.outputs)]));
+  // Names by the largest file in each chunk. Names with a hash would change the order of the files in the package, and so
+  // its size by hundreds of bytes, with every change of the code.
+  const chunkName = (path) => {
+    const [largest] = Object.entries(metafile.outputs[path].inputs).sort(
+      ([, a], [, b]) => b.bytesInOutput - a.bytesInOutput,
+    );
+    const file = largest[0].replace(/^.*\bsrc\/(.*)\.ts$/, '$1').replaceAll('/', '-');
+    return `${pure.has(path) ? 'pure' : 'node'}-${file}`;
+  };
   const renamed = Object.keys(metafile.outputs)
-    .filter((path) => /chunks\/pure-\w+\.js$/.test(path) && !pure.has(path))
-    .map((path) => /pure-\w+/.exec(path)[0]);
-  const rename = (text) =>
-    renamed.reduce((result, name) => result.replaceAll(name, name.replace('pure', 'node')), text);
+    .filter((path) => /chunks\/pure-\w+\.js$/.test(path) && Object.keys(metafile.outputs[path].inputs).length > 0)
+    .map((path) => [/pure-\w+/.exec(path)[0], chunkName(path)]);
+  const rename = (text) => renamed.reduce((result, [hashed, name]) => result.replaceAll(hashed, name), text);
   rmSync(at('dist/chunks'), { recursive: true, force: true });
   const emptyChunks = outputFiles.filter(({ text }) => text === '').map(({ path }) => basename(path));
   for (const { path, text } of outputFiles) {
