@@ -24,20 +24,22 @@ function roundOf(dtype: DTypeInfo): Round {
 /** The digits and exponent of a finite magnitude: the fewest digits that convert back to it, at most `most`. */
 function shortest(magnitude: number, round: Round, most: number): { digits: string; exponent: number } {
   for (let count = 0; ; count++) {
-    const text = magnitude.toExponential(Math.min(count, most));
-    const isEnough = count === 17 || round(Number(text)) === magnitude;
-    if (!isEnough && count < most) continue;
-    const [digits = '', exponent] = halfToEven(magnitude, Math.min(count, most)).split('e');
+    if (count < most && round(Number(magnitude.toExponential(count))) !== magnitude) continue;
+    const [digits = '', exponent] = halfToEven(magnitude, round, count).split('e');
     return { digits: digits.replace('.', '').replace(/0+$/, ''), exponent: Number(exponent) };
   }
 }
 
-/** As `toExponential`, which rounds halves up; this function rounds exact halves to an even digit. */
-function halfToEven(magnitude: number, digits: number): string {
-  const [exact = '', exponent = ''] = magnitude.toExponential(Math.min(100, digits + 30)).split('e');
-  const kept = exact.slice(0, digits + 2);
-  const isHalf = /^50*$/.test(exact.slice(digits + 2));
-  return isHalf && Number(kept.at(-1)) % 2 === 0 ? `${kept}e${exponent}` : magnitude.toExponential(digits);
+/**
+ * As `toExponential`, which rounds halves up; this function rounds exact halves to an even digit, unless only the other
+ * digit converts back.
+ */
+function halfToEven(magnitude: number, round: Round, digits: number): string {
+  const up = magnitude.toExponential(digits);
+  const [exact = '', exponent = ''] = magnitude.toExponential(digits + 30).split('e');
+  const even = `${exact.slice(0, digits + 2)}e${exponent}`;
+  const isHalf = /^[02468]50*$/.test(exact.slice(digits + 1));
+  return isHalf && (round(Number(even)) === magnitude || round(Number(up)) !== magnitude) ? even : up;
 }
 
 function plain(magnitude: number, round: Round): [whole: string, fraction: string] {
@@ -95,7 +97,7 @@ function floatFormat(values: readonly number[], dtype: DTypeInfo, plus = ''): Fo
       return `${(signOf(value) + whole).padStart(left)}.${digits.padEnd(fraction)}`;
     }
     // All columns have as many digits as the longest, so shorter numbers show further exact digits.
-    const [mantissa = '', power = ''] = halfToEven(magnitude, fraction).split('e');
+    const [mantissa = '', power = ''] = halfToEven(magnitude, round, fraction).split('e');
     const head = (signOf(value) + mantissa.slice(0, 1)).padStart(left);
     return `${head}.${mantissa.slice(2)}e${power.slice(0, 1)}${power.slice(1).padStart(exponent - 1, '0')}`;
   };

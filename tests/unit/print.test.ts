@@ -26,6 +26,8 @@ test('numbers with further digits than they need, and numbers at the limits of p
     ['float32', [3e-45, 1.2345678e-30], '[2.8025969e-45, 1.2345678e-30]'],
     ['float16', [3e-7, 1.25e-6], '[2.98e-07, 1.25e-06]'],
     ['float16', [146.25], '[146.2]'], // a tie between two texts of the same length
+    ['float16', [0.015625], '[0.01563]'], // a tie of which only one text converts back
+    ['float16', [0.015625, 3e-5], '[1.563e-02, 2.998e-05]'],
     ['float16', [0.1, 100], '[  0.1, 100. ]'], // the ratio is 1000 in float16
     ['float32', [1e-4], '[0.0001]'], // below 1e-4 in float64
   ] as const;
