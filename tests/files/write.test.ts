@@ -152,6 +152,10 @@ test('a relative path counts from the folder at the call, and .. follows links',
   if (process.platform === 'win32') return; // which removes '..' first
   await writeNpy(`${link}/../beside.npy`, x);
   equal(openNpy(join(dirname(inside), 'beside.npy')).toArray(), x.toArray());
+  // Without the folder before it, '..' leads nowhere: the link must not be replaced.
+  await rejects('FileError', 'no such folder', writeNpy(`${dirname(link)}/none/../link`, x));
+  equal(lstatSync(link).isSymbolicLink(), true);
+  await rejects('FileError', 'no such folder', writeNpy(`${newPath('none')}/.`, x));
 });
 
 const pipes = process.platform === 'win32' ? 'named pipes, and open files that can be deleted' : false;

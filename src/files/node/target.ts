@@ -86,7 +86,10 @@ function absolute(path: string): string {
 async function placeOf(path: string): Promise<string> {
   for (let named = path; ; ) {
     const above = dirname(named);
-    const folder = await realpath(above).catch(() => above);
+    const folder = await realpath(above).catch((cause) => {
+      if (codeOf(cause) === 'ENOENT') throw cause; // `join` would remove 'none/..'
+      return above; // some disks of Windows have no real paths
+    });
     const link = await readlink(named).catch(() => null);
     if (link === null) return join(folder, basename(named));
     named = isAbsolute(link) ? link : `${folder}/${link}`; // `join` would remove '..' before it follows links
