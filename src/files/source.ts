@@ -25,9 +25,10 @@ function failed(path: string, signal?: AbortSignal): (error: unknown) => never {
   return (error) => {
     if (signal?.aborted || isDLPackError(error)) throw error;
     const { cause = error } = Object(error) as { cause?: unknown };
-    const { code } = Object(cause) as { code?: unknown };
+    // An AggregateError, with an error for each address of a host, has no text.
+    const { code, errors = [cause] } = Object(cause) as { code?: unknown; errors?: unknown[] };
     const name = typeof code === 'string' && /^E[A-Z0-9]+$/.test(code) ? code : 'EIO';
-    throw new FileError(path, name, `could not read the bytes: ${textOf(cause)}`, { cause: error });
+    throw new FileError(path, name, `could not read the bytes: ${textOf(errors[0])}`, { cause: error });
   };
 }
 

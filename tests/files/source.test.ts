@@ -150,6 +150,16 @@ test('servers that refuse, lie or change the file', async () => {
   });
   const closed = new URL('http://127.0.0.1:1/model');
   await rejects('FileError', 'could not read the bytes', openSafetensors(closed));
+  // What Node throws for a host with several addresses that all refuse.
+  const errors = [new Error('connect ECONNREFUSED ::1:1'), new Error('connect ECONNREFUSED 127.0.0.1:1')];
+  const cause = Object.assign(new AggregateError(errors), { code: 'ECONNREFUSED' });
+  const { fetch } = globalThis;
+  globalThis.fetch = () => Promise.reject(new TypeError('fetch failed', { cause }));
+  try {
+    equal((await rejects('FileError', 'connect ECONNREFUSED ::1:1', openSafetensors(closed))).code, 'ECONNREFUSED');
+  } finally {
+    globalThis.fetch = fetch;
+  }
 });
 
 test('bytes that end in the middle, because the connection or the file of a Blob went away', async () => {
