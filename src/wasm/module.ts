@@ -159,7 +159,7 @@ export function callModule<R>(name: string, call: (value: WasmAddress) => R, val
     return call(value);
   } catch (cause) {
     // JavaScript converts no number to a 64-bit pointer.
-    const isWide = name === 'malloc' && cause instanceof TypeError;
+    const isWide = name === 'malloc' && typeof value === 'number' && cause instanceof TypeError;
     const advice = isWide ? '; a module with 64-bit memory needs { memory64: true }' : '';
     throw new ForeignError('WebAssembly module', `The module's ${name} failed: ${textOf(cause)}${advice}`, { cause });
   }

@@ -55,6 +55,9 @@ test('a malloc that traps, or returns memory that does not exist: typed errors',
   throws('ForeignError', 'memory64: true', () =>
     with32((size) => BigInt.asIntN(64, size as bigint)).empty([1], 'int8'),
   );
+  const wrong = new WasmHeap({ memory, malloc: (size: never) => Math.abs(size), free }, { memory64: true });
+  const { message } = throws('ForeignError', 'malloc failed: TypeError', () => wrong.empty([1], 'int8'));
+  equal(message.includes('memory64'), false, 'no advice to pass what was passed');
   for (const address of [65_532, 1e9, -16]) {
     const heap = with32(() => address);
     throws('BufferError', `returned ${address >>> 0}`, () => heap.empty([2], 'int32'));
