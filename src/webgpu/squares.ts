@@ -23,7 +23,7 @@ const GROUP = 256;
 const SIDE = 32;
 /** From one line of the shared memory to the next. It is odd, so that a column does not meet one bank of the memory. */
 const PITCH = SIDE + 1;
-/** Units along each axis that make it worth to move squares. */
+/** The fewest units along each of the two axes for which squares are used. */
 const FEWEST = 16;
 
 /** The axis along which the source is contiguous, and the units of a square along the last axis. */

@@ -9,17 +9,21 @@ import { tools } from './run.js';
 const folder = tools.softwareAdapter();
 const missing = dawnMissing || (folder === null && 'SwiftShader of Debian’s chromium package');
 
-function runTests(path: string, ...as: string[]): void {
+function runTests(path: string, ...as: string[]): string {
   const { result, output } = runDawn<Counts>(path, tools.softwareEnvironment(folder as string), ...as);
   ok(result.failed === 0 && result.passed > 0, output);
   if (process.env.VERBOSE) console.log(output);
+  return output;
 }
 
 for (const name of ['copies', 'lifetimes']) {
-  testWith(missing, `Node with Dawn: ${name}`, () => runTests(name));
+  testWith(missing, `Node with Dawn: ${name}`, () => void runTests(name));
 }
 
-testWith(missing, 'Node with Dawn: copies by the shaders for a GPU', () => runTests('copies', 'as-gpu'));
+testWith(missing, 'Node with Dawn: copies by the shaders for a GPU', () => {
+  const output = runTests('copies', 'as-gpu');
+  ok(/^SHARED [1-9]/m.test(output), output);
+});
 
 for (const name of ['exchange', 'traps']) {
   testWith(missing, `Node with Dawn: onnxruntime-web, TensorFlow.js and jax-js: ${name}`, async () => {

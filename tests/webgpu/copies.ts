@@ -276,7 +276,7 @@ testWith(
 
 /** The device with small limits. A device with its own smallest limits would need a large tensor to reach them. */
 function withLimits(limits: Record<string, number>): TestDevice {
-  const all = { maxBufferSize: 2 ** 28, maxComputeInvocationsPerWorkgroup: 64, ...limits };
+  const all = { maxBufferSize: 2 ** 28, maxStorageBufferBindingSize: 2 ** 27, ...limits };
   return new Proxy(device, {
     get: (target, name) => {
       if (name === 'limits') return all;
@@ -286,32 +286,37 @@ function withLimits(limits: Record<string, number>): TestDevice {
   });
 }
 
-testWith(missing, 'more workgroups than one dimension has', async () => {
-  const wide = withLimits({ maxStorageBufferBindingSize: 2 ** 27, maxComputeWorkgroupsPerDimension: 3 });
-  for (const dtype of ['float32', 'uint8'] as const) {
-    const host = counting([300, 70], dtype);
-    const there = host.to(wide);
-    equal(await back(there.transpose().contiguous()), host.transpose().toArray(), dtype);
-    equal(await back(there.slice(null, [0, 70, 2]).contiguous()), host.slice(null, [0, 70, 2]).toArray(), dtype);
-  }
-});
+for (const maxComputeInvocationsPerWorkgroup of [64, 256]) {
+  const group = `workgroups of ${maxComputeInvocationsPerWorkgroup}`;
 
-testWith(missing, 'a binding smaller than the tensor: the copy is split', async () => {
-  const small = withLimits({ maxStorageBufferBindingSize: 2048, maxComputeWorkgroupsPerDimension: 2 });
-  const rows = counting([300, 15], 'float32');
-  equal(
-    await back(rows.to(small).slice(null, [5, 10]).contiguous()),
-    rows.slice(null, [5, 10]).toArray(),
-    'large units',
-  );
-  for (const dtype of ['float32', 'uint8'] as const) {
-    const host = counting([15, 64], dtype);
-    const there = host.to(small);
-    equal(await back(there.transpose().contiguous()), host.transpose().toArray(), dtype);
-    equal(await back(there.slice(null, [1, 40]).contiguous()), host.slice(null, [1, 40]).toArray(), dtype);
-  }
-  throws('BufferError', 'maxBufferSize', () => Tensor.empty([2 ** 28], 'float32', { device: small }));
-});
+  testWith(missing, `more workgroups than one dimension has, ${group}`, async () => {
+    const wide = withLimits({ maxComputeWorkgroupsPerDimension: 3, maxComputeInvocationsPerWorkgroup });
+    for (const dtype of ['float32', 'uint8'] as const) {
+      const host = counting([300, 70], dtype);
+      const there = host.to(wide);
+      equal(await back(there.transpose().contiguous()), host.transpose().toArray(), dtype);
+      equal(await back(there.slice(null, [0, 70, 2]).contiguous()), host.slice(null, [0, 70, 2]).toArray(), dtype);
+    }
+  });
+
+  testWith(missing, `a binding smaller than the tensor: the copy is split, ${group}`, async () => {
+    const limits = { maxStorageBufferBindingSize: 2048, maxComputeWorkgroupsPerDimension: 2 };
+    const small = withLimits({ ...limits, maxComputeInvocationsPerWorkgroup });
+    const rows = counting([300, 15], 'float32');
+    equal(
+      await back(rows.to(small).slice(null, [5, 10]).contiguous()),
+      rows.slice(null, [5, 10]).toArray(),
+      'large units',
+    );
+    for (const dtype of ['float32', 'uint8'] as const) {
+      const host = counting([36, 64], dtype);
+      const there = host.to(small);
+      equal(await back(there.transpose().contiguous()), host.transpose().toArray(), dtype);
+      equal(await back(there.slice(null, [1, 40]).contiguous()), host.slice(null, [1, 40]).toArray(), dtype);
+    }
+    throws('BufferError', 'maxBufferSize', () => Tensor.empty([2 ** 28], 'float32', { device: small }));
+  });
+}
 
 testWith(missing, 'foreign buffers without STORAGE or COPY_SRC usage', async () => {
   const make = (usage: number) => device.createBuffer({ size: 32, usage });

@@ -8,6 +8,12 @@ import { createRequire } from 'node:module';
 interface Queue {
   writeBuffer(buffer: object, offset: number, data: ArrayBufferView | ArrayBuffer, start?: number, size?: number): void;
 }
+interface Device {
+  createShaderModule(descriptor: { code: string }): object;
+}
+interface Adapter {
+  requestDevice(options?: object): Promise<Device>;
+}
 interface Dawn {
   create(options: readonly string[]): object;
   readonly globals: Record<string, unknown>;
@@ -19,9 +25,26 @@ const { create, globals } = (await import(require.resolve('webgpu'))) as Dawn;
 Object.assign(globalThis, globals);
 Object.defineProperty(globalThis, 'navigator', { value: { gpu: create([]), userAgent: 'Node.js' } });
 
-if (as === 'as-gpu') {
+/** The device says that it is a GPU. Prints how many of its shaders use shared memory, as only those for a GPU do. */
+function asGpu(device: Device): Device {
   const adapterInfo = { vendor: '', architecture: '', description: '', isFallbackAdapter: false };
-  Object.defineProperty((globals.GPUDevice as { prototype: object }).prototype, 'adapterInfo', { value: adapterInfo });
+  Object.defineProperty(device, 'adapterInfo', { value: adapterInfo });
+  const { createShaderModule } = device;
+  let count = 0;
+  device.createShaderModule = (descriptor) => {
+    if (descriptor.code.includes('var<workgroup>')) count++;
+    return createShaderModule.call(device, descriptor);
+  };
+  process.on('exit', () => console.log(`SHARED ${count}`));
+  return device;
+}
+
+if (as === 'as-gpu') {
+  const { prototype } = globals.GPUAdapter as { prototype: Adapter };
+  const { requestDevice } = prototype;
+  prototype.requestDevice = async function (options) {
+    return asGpu(await requestDevice.call(this, options));
+  };
 }
 
 /** onnxruntime-web writes from the shared memory of its WebAssembly module, which Dawn on Node refuses. */
