@@ -109,6 +109,13 @@ export class Commands implements Recorder {
       this.copy(packed, target, isNew);
       return;
     }
+    if (source.strideBits !== target.strideBits) {
+      const { dtype, device } = target;
+      throw new UnsupportedDTypeError(
+        dtype.name,
+        `Expected packed or padded '${dtype.name}' elements on both sides of a copy on '${device.name}' but one side is packed; convert them on the host: await x.toAsync('cpu')`,
+      );
+    }
     const [from, to] = [asBytes(source), asBytes(target)];
     const rest = isNew ? 0 : restOf(target);
     if (rest > 0) {

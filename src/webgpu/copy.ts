@@ -84,7 +84,7 @@ function upload(source: Descriptor, target: Descriptor, isNew: boolean): void {
   const isDirect = isPacked(target) && hasUsage(buffer, Usage.copyTarget) && target.bitOffset % 32 === 0;
   const endsInWord = target.nbytes % 4 === 0 || isPaddedAfter(target);
   if (isDirect && endsInWord && (isNew || restOf(target) === 0)) {
-    withPackedBytes(source, (bytes) => write(state, buffer, target.bitOffset / 8, bytes));
+    withPackedBytes(source, target, (bytes) => write(state, buffer, target.bitOffset / 8, bytes));
     return;
   }
   asBytes(target); // throws before anything is queued
@@ -102,17 +102,17 @@ function isRepeated({ shape, strides, dtype }: Descriptor): boolean {
   return !dtype.isSubByte && sizeOf(shape) > 1 && strides.every((step, axis) => step === 0 || shape[axis] === 1);
 }
 
-/** Calls `use` with the elements of a host tensor in row-major order. */
-function withPackedBytes(source: Descriptor, use: (bytes: Uint8Array) => void): void {
-  if (isPacked(source)) {
+/** Calls `use` with the elements of a host tensor in row-major order, packed or padded as in the target. */
+function withPackedBytes(source: Descriptor, target: Descriptor, use: (bytes: Uint8Array) => void): void {
+  if (isPacked(source) && source.strideBits === target.strideBits) {
     const { storage, bitOffset, nbytes } = source;
     use(new Uint8Array(storage.buffer(), storage.start + bitOffset / 8, nbytes));
     return;
   }
-  const packed = allocateLike(source.shape, source.dtype, source.flags & Flag.subBytePadded, cpu);
+  const packed = allocateLike(source.shape, source.dtype, target.flags & Flag.subBytePadded, cpu);
   try {
     convertElements(source, packed);
-    withPackedBytes(packed, use);
+    withPackedBytes(packed, target, use);
   } finally {
     packed.storage.release();
   }

@@ -194,6 +194,17 @@ testWith(missing, 'types below a byte: packed in order, padded, and read back at
   const vectors = Tensor.zeros([3], 'int4x3', { padded: true });
   for (const i of [0, 1, 2]) vectors.set(i, [i, i + 1, i + 2]);
   equal(await back(vectors.to(device).flip().contiguous()), vectors.flip().toArray());
+  // The host converts between packed and padded elements, and the device does not.
+  const packed = padded.astype('int8').astype('int4');
+  for (const [source, target] of [
+    [packed, padded],
+    [padded, packed],
+  ] as const) {
+    const wide = Tensor.zeros([20], 'int4', { padded: target.isPadded, device });
+    wide.slice([4, 9]).copyFrom(source);
+    equal(await back(wide), [0, 0, 0, 0, 1, -2, 3, -4, 5, ...new Array(11).fill(0)]);
+    throws('UnsupportedDTypeError', "toAsync('cpu')", () => target.to(device).copyFrom(source.to(device)));
+  }
 });
 
 testWith(missing, 'fill, zeros and a copy between views of one buffer', async () => {
