@@ -276,3 +276,23 @@ cudaTest('asynchronous copies between every pair of devices', async () => {
   const away = await packed.toAsync('cuda:0');
   equal((await away.transpose().toAsync('cpu')).toArray(), packed.transpose().toArray());
 });
+
+cudaTest('elements below a byte, packed and padded: every copy between them has the same elements', async () => {
+  const values = [1, -2, 3, -4, 5, -6, 7];
+  const make = (padded: boolean, device: 'cpu' | 'cuda:0') =>
+    Tensor.zeros([7], 'int4', { padded, device }).copyFrom(Tensor.from(values, { dtype: 'int4' }));
+  const places = [true, false].flatMap((padded) => (['cpu', 'cuda:0'] as const).map((device) => ({ padded, device })));
+  for (const from of places) {
+    for (const to of places) {
+      const name = JSON.stringify({ from, to });
+      const source = make(from.padded, from.device);
+      const whole = Tensor.zeros([20], 'int4', to).fill(-1);
+      whole.slice([4, 11]).copyFrom(source);
+      const expected = [...new Array(4).fill(-1), ...values, ...new Array(9).fill(-1)];
+      equal(whole.to('cpu').toArray(), expected, name);
+      equal((await whole.slice([4, 11]).toAsync('cpu')).toArray(), values, name);
+    }
+  }
+  const rows = make(true, 'cuda:0').slice([null, null, 3]);
+  equal(rows.contiguous().to('cpu').toArray(), [1, -4, 7]);
+});
