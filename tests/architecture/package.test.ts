@@ -137,7 +137,7 @@ function checkLinks(paths: readonly string[]): void {
 }
 
 /**
- * Under 2.5 MB with the eight addons of `npm run build:all`. They count as 1.74 MB, which was measured, where not all are
+ * Under 2.5 MB with the eight addons of `npm run build:all`. They count as 1.725 MB, which was measured, where not all are
  * built. The addon of `npm run build` is larger and is not published.
  */
 function checkSize(size: number, paths: readonly string[]): void {
@@ -147,7 +147,7 @@ function checkSize(size: number, paths: readonly string[]): void {
   const published = addons
     .map((path) => path.replace('prebuilds', '.cache/objects'))
     .filter((path) => existsSync(join(root, path)));
-  const whole = size - packed(addons) + (published.length === 8 ? packed(published) : 1_740_000);
+  const whole = size - packed(addons) + (published.length === 8 ? packed(published) : 1_725_000);
   console.log(`  packed ${whole} bytes, ${published.length} of 8 addons built here`);
   ok(whole < 2_500_000, `${whole} bytes`);
   // The sources are in the package because the command compiles them.
