@@ -91,16 +91,37 @@ type Method = (reference: Reference, ...args: never[]) => unknown;
 
 /** Methods of every Python object besides its Python attributes. */
 function methodsOf({ perform, consume }: Operations): Record<symbol, Method> {
+  let generators: { isinstance(x: unknown, type: unknown): unknown; type: unknown } | null = null;
+
+  /** Closes a generator, as a JavaScript loop that is left does. Other objects with `close`, such as files, stay open. */
+  function closeGenerator(iterator: unknown): void {
+    // Looked up once, because `const [a, b] = tuple` leaves an iterator, too.
+    if (generators === null) {
+      const { isinstance } = perform(Operation.import, null, 'builtins') as NonNullable<typeof generators>;
+      const { GeneratorType } = perform(Operation.import, null, 'types') as { GeneratorType: unknown };
+      generators = { isinstance, type: GeneratorType };
+    }
+    if (generators.isinstance(iterator, generators.type)) (iterator as { close(): void }).close();
+  }
+
   function* iterate(reference: Reference): Generator<unknown> {
     // Keep the iterator during the whole loop, which may last many ticks. Otherwise the garbage collector would release
     // it.
     const iterator = perform(Operation.iterate, reference);
     const found = findReference(iterator) as Reference;
+    let isLeft = false;
     try {
-      for (let value = perform(Operation.next, found); value !== END; value = perform(Operation.next, found))
+      for (let value = perform(Operation.next, found); value !== END; value = perform(Operation.next, found)) {
+        isLeft = true;
         yield value;
+        isLeft = false;
+      }
     } finally {
-      release(findReference(iterator) as Reference);
+      try {
+        if (isLeft) closeGenerator(iterator);
+      } finally {
+        release(findReference(iterator) as Reference);
+      }
     }
   }
   return {

@@ -176,6 +176,52 @@ testWith(
   },
 );
 
+testWith(pythonMissing, 'a loop that ends early closes a Python generator, and nothing else', async () => {
+  const [count, fail, closed, Lines] = define(
+    `closed = []
+def count(n):
+    try: yield from range(n)
+    finally: closed.append(n)
+def fail():
+    try: yield 1
+    finally: raise ValueError('closing')
+class Lines:
+    def __init__(self): self.left = 3
+    def __iter__(self): return self
+    def __next__(self): self.left -= 1; return self.left
+    def close(self): closed.append('lines')`,
+    'count',
+    'fail',
+    'closed',
+    'Lines',
+  ) as [PyObject, PyObject, PyObject, PyObject];
+  const kept = count(5); // held by this variable, too
+  for (const x of kept) if (x === 1) break;
+  equal(String(closed), '[5]');
+  equal([...kept], []);
+  for await (const _ of count(6)) break;
+  const [first, second] = count(7);
+  equal([first, second], [0, 1]);
+  equal([...count(8)].length, 8);
+  try {
+    for (const _ of count(9)) throw new RangeError('mine');
+  } catch (error) {
+    ok(error instanceof RangeError, String(error));
+  }
+  equal(String(closed), '[5, 6, 7, 8, 9]');
+  const message = raised(() => {
+    for (const _ of fail()) break;
+  }).message;
+  equal(message, 'ValueError: closing');
+  const lines = Lines(); // as a file: the program goes on reading
+  for (const _ of lines) break;
+  for (const x of lines) {
+    equal(x, 1);
+    break;
+  }
+  equal(String(closed), '[5, 6, 7, 8, 9]');
+});
+
 const gc = probe('gc');
 testWith(gc.missing, 'ten thousand calls leave no objects behind', async () => {
   const sys = py.import('sys');
