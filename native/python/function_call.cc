@@ -16,6 +16,9 @@ namespace dlpack::python {
 static const char kEnding[] =
     "Expected a running JavaScript environment for this function but it is ending, or its stack is full";
 
+static const char kEnded[] =
+    "Expected a running JavaScript environment for this function but its worker or program has ended";
+
 static const char kTooLong[] =
     "Expected arguments that JavaScript has room for but one is too long; pass parts of it to this function";
 
@@ -194,6 +197,8 @@ static Object* CallThere(FunctionRequest* request) {
     objects->requests = request;
     PostLocked(objects, request);
     while (!request->is_answered) request->answered.Wait(&objects->mutex);
+  } else if (objects->is_closed) {
+    request->problem = kEnded;
   }
   objects->mutex.Release();
   if (request->is_postponed) EndPoolWait();
@@ -201,6 +206,12 @@ static Object* CallThere(FunctionRequest* request) {
   DropArguments(request);  // delivered values are empty already
   if (request->result == nullptr) return RaiseProblem(request->problem);
   return request->has_failed ? RaiseObject(request->result) : request->result;
+}
+
+// Any thread.
+static bool HasEnded(Objects* objects) {
+  platform::MutexScope scope(&objects->mutex);
+  return objects->is_closed;
 }
 
 Object* CallFunction(Object* self, Object* positional, Object* keywords) {
@@ -213,6 +224,7 @@ Object* CallFunction(Object* self, Object* positional, Object* keywords) {
   }
   const bool is_own = IsOwnThread(objects);
   if (!is_own && IsJavaScriptThread()) {
+    if (HasEnded(objects)) return Raise(api.PyExc_RuntimeError, kEnded);
     // Two event loops that wait for each other would deadlock.
     return Raise(api.PyExc_RuntimeError,
                  "Expected a call on the JavaScript thread that made this function, or on a Python thread, but "

@@ -69,7 +69,7 @@ testWith(missing.numpy || peerMissing, 'deleters of Python’s arrays on native 
 });
 
 const workers: Record<string, string> = {
-  objects: 'refused\nrefused\n2',
+  objects: 'refused\nrefused\nrefused\nrefused\n2',
   calls: '2',
   callback: 'refused\n2',
   promise: 'refused\n2',

@@ -76,12 +76,16 @@ async function check(): Promise<void> {
     );
   }
   for (const object of shared.kept) {
-    if (String(object).startsWith('<dlpack.Function')) {
-      try {
-        await callAsync(object);
-      } catch (error) {
-        console.log((error as Error).message.includes('environment') ? 'refused' : String(error));
+    if (!String(object).startsWith('<dlpack.Function')) continue;
+    for (const call of [callAsync, async (fn: typeof object) => fn()]) {
+      const refused = () => call(object).catch((error: Error) => error.message);
+      let message = await refused();
+      // Deno reports the end of a worker before its thread has ended.
+      for (let i = 0; i < 200 && !message.includes('its worker or program has ended'); i++) {
+        await new Promise((resolve) => setTimeout(resolve, 10));
+        message = await refused();
       }
+      console.log(message.includes('its worker or program has ended') ? 'refused' : message);
     }
   }
   // Releases the objects that hold the worker's memory, on this thread and on another.
