@@ -37,6 +37,7 @@ Object* RefuseNew(Object*, Object*, Object*) {
 MemberDef members[] = {
     {"__weaklistoffset__", 19 /* T_PYSSIZET */, 0, 1 /* READONLY */, nullptr},
     {"__name__", 6 /* T_OBJECT */, 0, 1, "The name of the JavaScript function."},
+    {"__qualname__", 6, 0, 1, nullptr},
     {nullptr, 0, 0, 0, nullptr},
 };
 
@@ -55,7 +56,7 @@ Object* MakeFunctionType() {
   };
   // Set, not added, because a program may start Python again after a start that failed.
   members[0].offset = static_cast<ptrdiff_t>(api.head_size + offsetof(FunctionBody, weak_references));
-  members[1].offset = static_cast<ptrdiff_t>(api.head_size + offsetof(FunctionBody, name));
+  members[1].offset = members[2].offset = static_cast<ptrdiff_t>(api.head_size + offsetof(FunctionBody, name));
   TypeSpec spec = {"dlpack.Function", static_cast<int>(api.head_size + sizeof(FunctionBody)), 0, 1u << 18, slots};
   type = api.PyType_FromSpec(&spec);
   return NewRef(type);

@@ -135,6 +135,13 @@ class JavaScriptError(Exception):
 
 Function.JavaScriptError = JavaScriptError
 Function.__repr__ = lambda self: f'<dlpack.Function {self.__name__[:120]}>'
+Function.__copy__ = Function.__deepcopy__ = lambda self, *memo: self  # as Python's functions
+
+def signature(self):
+    import inspect
+    return inspect.signature(lambda *args, **kwargs: None)
+
+Function.__signature__ = property(signature)
 
 def format_traceback(*error):
     import traceback

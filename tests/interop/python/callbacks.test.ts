@@ -428,6 +428,23 @@ testWith(pythonMissing, 'arguments of calls that find the stack full are release
   ok(await settleUntil(() => counts()[0] === 0), `${counts()[0]} arguments stay`);
 });
 
+testWith(pythonMissing, 'Python can ask for the signature and the names of a function, and copy it', () => {
+  const [tell] = define(
+    `import copy, functools, inspect
+def tell(f):
+    wrapper = functools.wraps(f)(lambda *a: f(*a))
+    names = wrapper.__name__, wrapper.__qualname__, f.__module__, type(f).__qualname__
+    copies = copy.copy(f) is f and copy.deepcopy([f])[0] is f
+    return repr((str(inspect.signature(f)), str(inspect.signature(wrapper)), *names, copies, wrapper(2, 3)))`,
+    'tell',
+  ) as [PyObject];
+  // A declaration, because Bun would replace a constant by its value, which has no name.
+  function add(a: number, b: number): number {
+    return a + b;
+  }
+  equal(tell(add), "('(*args, **kwargs)', '(*args, **kwargs)', 'add', 'add', 'dlpack', 'Function', True, 5)");
+});
+
 testWith(pythonMissing, 'too many arguments for a function', () => {
   equal((caught(() => py.eval('lambda f: f(*range(121))')(() => 1)) as PythonError).type, 'TypeError');
   equal(
