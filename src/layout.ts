@@ -18,14 +18,14 @@ export interface Layout {
   readonly offset: number;
 }
 
-/** The error for a product beyond the integers that a number represents. */
+/** The error for a shape beyond a limit. `what` ends with a power of two, and the limit is one less. */
 export function tooLarge(what: string, shape: readonly number[]): LayoutError {
-  return new LayoutError(`Expected ${what} of at most 2^53 - 1 but shape [${shape.join(', ')}] exceeds it`, shape);
+  return new LayoutError(`Expected ${what} - 1 but shape [${shape.join(', ')}] exceeds it`, shape);
 }
 
 function checkedMultiply(a: number, b: number, shape: readonly number[]): number {
   const product = a * b;
-  if (!Number.isSafeInteger(product)) throw tooLarge('a number of elements', shape);
+  if (!Number.isSafeInteger(product)) throw tooLarge('a number of elements of at most 2^53', shape);
   return product;
 }
 
@@ -122,7 +122,7 @@ export function spanOf(shape: readonly number[], strides: readonly number[]): { 
     const reach = (length - 1) * (strides[i] as number);
     if (reach < 0) low += reach;
     else high += reach;
-    if (!Number.isSafeInteger(reach) || !Number.isSafeInteger(low) || !Number.isSafeInteger(high)) {
+    if (!Number.isSafeInteger(low) || !Number.isSafeInteger(high)) {
       throw new LayoutError(
         `Expected a memory span of at most 2^53 - 1 elements but shape [${shape.join(', ')}] with strides [${strides.join(', ')}] exceeds it`,
         shape,

@@ -125,7 +125,7 @@ function boundOf(
 }
 
 function checkedStride(stride: number, shape: readonly number[]): number {
-  if (!Number.isSafeInteger(stride)) throw tooLarge('a stride', shape);
+  if (!Number.isSafeInteger(stride)) throw tooLarge('a stride of at most 2^53', shape);
   return stride + 0; // 0 times a negative step is -0
 }
 

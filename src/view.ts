@@ -393,6 +393,6 @@ function wrongCount({ shape }: Descriptor, given: readonly unknown[], hasValue: 
 function disposed(): DisposedError {
   return new DisposedError(
     'Expected a live tensor but its memory was released by dispose(), using or scope(); ' +
-      'keep a second owner with fromDLPack(tensor), or a copy(), to use it longer',
+      'keep a second owner with fromDLPack(tensor), or a copy()',
   );
 }

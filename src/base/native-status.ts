@@ -14,6 +14,6 @@ export function nativeStatus(): NativeStatus {
   return {
     loaded: false,
     path: null,
-    reason: 'this is the entry of the package for browsers, which has no native part',
+    reason: 'this is the entry for browsers, which has no native part',
   };
 }

@@ -131,6 +131,6 @@ export function cannotShare({ name }: DeviceInfo): UnsupportedDeviceError {
   return new UnsupportedDeviceError(
     name,
     `Memory on '${name}' cannot be shared with another process; use a file, or a worker of this process: shareTensor(x). ` +
-      "Memory on 'cuda', and on 'cpu' on Linux, can: Tensor.empty(shape, dtype, { device: 'cuda:0', shareable: true })",
+      "Memory on 'cuda', and on 'cpu' on Linux, can: Tensor.empty(shape, dtype, { device, shareable: true })",
   );
 }

@@ -6,7 +6,7 @@
 import { cpu } from '../device.js';
 import { type Complex, type DType, type DTypeInfo, dtypeOfArray, parseDType, type TypedArray } from '../dtype.js';
 import { ArgumentTypeError, adviceFor, LayoutError } from '../errors.js';
-import { checkShape, MAX_NDIM } from '../layout.js';
+import { checkShape, MAX_NDIM, tooLarge } from '../layout.js';
 import { allocateLike, filled, rowMajor } from '../storage/allocate.js';
 import { getBackend } from '../storage/backend.js';
 import type { Descriptor } from '../storage/descriptor.js';
@@ -85,7 +85,7 @@ function visitNested(level: unknown, shape: readonly number[], axis: number, vis
 export function checkRow(level: unknown, shape: readonly number[], axis: number): ArrayLike<unknown> {
   const length = isRow(level) ? level.length : -1;
   if (length === shape[axis]) return level as ArrayLike<unknown>;
-  const found = length < 0 ? 'a value' : `${length}`;
+  const found = length < 0 ? 'a value' : length;
   throw new LayoutError(`Expected rows of equal length ${shape[axis]} on axis ${axis} but received ${found}`, shape);
 }
 
@@ -114,17 +114,9 @@ function inferDType(source: NestedSource, shape: readonly number[]): DType {
   if (kinds.has('object')) kinds.delete('number');
   if (kinds.size > 1)
     throw new ArgumentTypeError('source', 'values of one type, or a dtype for all of them,', [...kinds]);
+  const dtypes = { number: 'float64', bigint: isLarge ? 'uint64' : 'int64', boolean: 'bool', object: 'complex128' };
   const [kind = 'number'] = kinds;
-  switch (kind) {
-    case 'bigint':
-      return isLarge ? 'uint64' : 'int64';
-    case 'boolean':
-      return 'bool';
-    case 'object':
-      return 'complex128';
-    default:
-      return 'float64';
-  }
+  return dtypes[kind as keyof typeof dtypes] as DType;
 }
 
 function notValues(value: unknown, { length }: readonly number[]): ArgumentTypeError {
@@ -151,6 +143,7 @@ function nestFrom(
   if (axis === shape.length) return codec.read(view as DataView, start);
   const length = shape[axis] as number;
   const step = (strides[axis] as number) * descriptor.strideBits;
+  if (length >= 2 ** 32) throw tooLarge('a slice() with axes of at most 2^32', shape); // no array is longer
   const row = new Array<unknown>(length);
   if (axis === shape.length - 1)
     for (let i = 0; i < length; i++) row[i] = codec.read(view as DataView, start + i * step);

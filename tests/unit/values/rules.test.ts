@@ -212,6 +212,16 @@ for (const [core, { Tensor }] of cores) {
   });
 }
 
+test('toArray of an axis that is longer than an array can be', () => {
+  for (const [, { Tensor }] of cores) {
+    using empty = Tensor.empty([2 ** 33, 0], 'float32');
+    throws('LayoutError', 'a slice() with axes of at most 2^32 - 1 but shape [8589934592, 0]', () => empty.toArray());
+    equal(empty.transpose().toArray(), []);
+    const repeated = Tensor.wrap(new Uint8Array(1)).broadcastTo([2, 2 ** 32]);
+    throws('LayoutError', 'slice()', () => repeated.toArray());
+  }
+});
+
 test('float16 data is a Float16Array where the runtime has one, and raw bits elsewhere', () => {
   const [, { Tensor }] = cores[0] as (typeof cores)[number];
   using half = Tensor.from([1, -2], { dtype: 'float16' });
