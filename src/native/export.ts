@@ -142,7 +142,11 @@ export function storageAddress(storage: Descriptor['storage']): bigint {
 }
 
 export function checkTensor(tensor: TensorView): Descriptor {
-  if (!(tensor instanceof View)) throw new ArgumentTypeError('tensor', 'a Tensor', tensor, adviceFor(tensor));
+  let isView = false;
+  try {
+    isView = tensor instanceof View;
+  } catch {} // a revoked proxy
+  if (!isView) throw new ArgumentTypeError('tensor', 'a Tensor', tensor, adviceFor(tensor));
   return descriptorOf(tensor);
 }
 

@@ -26,9 +26,6 @@ const others = new Set([
   'ffi.structuralEqual',
   'ffi.structuralHash',
   'ffi.toJSONGraph',
-  'native.addressOf',
-  'native.exportManaged',
-  'shared.shareTensor',
 ]);
 
 const isClass = (value: object) => /^class\b/.test(Function.prototype.toString.call(value));
