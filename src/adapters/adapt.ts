@@ -1,6 +1,6 @@
 /** `adapt`: finds the adapter of an object. */
 
-import { ArgumentTypeError } from '../errors.js';
+import { ArgumentTypeError, isUsable } from '../errors.js';
 import type { Tensor } from '../tensor.js';
 import { fromArrow, isArrow } from './arrow.js';
 import { fromAudioBuffer, isAudioBuffer } from './audio-buffer.js';
@@ -52,7 +52,7 @@ const rows: readonly Row[] = [
 
 /** The tensor of an object that one of the adapters knows, or null. */
 export function tryAdapt(value: unknown, options?: AdaptOptions): Tensor | null {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return null;
+  if (!isUsable(value) || Array.isArray(value)) return null;
   for (const [is, from] of rows) if (matches(is, value)) return from(value as never, options);
   return null;
 }

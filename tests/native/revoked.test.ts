@@ -2,6 +2,7 @@
 
 import * as core from 'dlpack';
 import * as abi from 'dlpack/abi';
+import { adapt } from 'dlpack/adapters';
 import * as cuda from 'dlpack/cuda';
 import * as files from 'dlpack/files';
 import * as mdspan from 'dlpack/mdspan';
@@ -12,7 +13,7 @@ import * as shared from 'dlpack/shared';
 import * as ffi from 'dlpack/tvm-ffi';
 import * as wasm from 'dlpack/wasm';
 import * as webgpu from 'dlpack/webgpu';
-import { equal } from '../assert.js';
+import { equal, throws } from '../assert.js';
 import { test } from '../harness.js';
 
 const entries = { core, abi, cuda, files, mdspan, native, python, ray, shared, ffi, wasm, webgpu };
@@ -52,5 +53,6 @@ for (const [entry, module] of Object.entries(entries)) {
 test('a revoked proxy is not an error of this package, and not a foreign object', () => {
   const { proxy, revoke } = Proxy.revocable({}, {});
   revoke();
+  throws('TypeError', 'a tensor of a library', () => adapt(proxy));
   equal([core.isDLPackError(proxy), python.isPyObject(proxy), ffi.sameAs(proxy, proxy)], [false, false, false]);
 });
