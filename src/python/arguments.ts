@@ -179,6 +179,7 @@ function readContainer(value: object): { kind: number; values: readonly unknown[
 function advise(value: object): string {
   if (value instanceof Keywords) return 'keyword arguments are the last argument of a call';
   if (value instanceof ArrayBuffer) return 'pass its bytes: new Uint8Array(buffer)';
+  if (value instanceof Date) return 'make a datetime of it: datetime.fromtimestamp(date / 1000)';
   return ArrayBuffer.isView(value) ? 'wrap it: Tensor.wrap(array)' : 'pass an array, a Map, a Set or a plain object';
 }
 

@@ -104,6 +104,16 @@ function methodsOf({ perform, consume }: Operations): Record<symbol, Method> {
     if (generators.isinstance(iterator, generators.type)) (iterator as { close(): void }).close();
   }
 
+  /** Python's `float(x)`; null for an object that has none. */
+  function floatOf(reference: Reference): unknown {
+    try {
+      return (perform(Operation.getAttribute, reference, '__float__') as () => unknown)();
+    } catch (error) {
+      if (error instanceof PythonError) return null;
+      throw error;
+    }
+  }
+
   function* iterate(reference: Reference): Generator<unknown> {
     // Keep the iterator during the whole loop, which may last many ticks. Otherwise the garbage collector would release
     // it.
@@ -145,6 +155,8 @@ function methodsOf({ perform, consume }: Operations): Record<symbol, Method> {
     [Symbol.iterator]: iterate,
     [Symbol.dispose]: release,
     [Symbol.toPrimitive]: (reference, hint: string) => {
+      const number = hint === 'number' ? floatOf(reference) : null;
+      if (typeof number === 'number') return number;
       const text = perform(Operation.text, reference) as string;
       return hint === 'number' ? Number(text) : text;
     },

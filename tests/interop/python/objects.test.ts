@@ -126,6 +126,22 @@ testWith(pythonMissing, 'instanceof with a Python class is isinstance, and delet
   throws('TypeError', "builtins.delattr(x, 'append')", () => delete numbers.append);
 });
 
+testWith(pythonMissing, 'Number takes the float of a Python object, or its text as JavaScript reads it', () => {
+  const [third, infinite, number, amount, text, many, big] = define(
+    `import decimal, fractions
+class Number(float):
+    def __str__(self): return 'a number'
+third, infinite, number = fractions.Fraction(1, 4), Number('inf'), Number(2)
+amount, text, many, big = decimal.Decimal('1.10'), type('Text', (str,), {})('0x10'), [1, 2], type('Big', (int,), {})(10 ** 400)`,
+    ...['third', 'infinite', 'number', 'amount', 'text', 'many', 'big'],
+  ) as PyObject[];
+  const inf = Number.POSITIVE_INFINITY;
+  equal([third, infinite, number, amount, text, big].map(Number), [0.25, inf, 2, 1.1, 16, inf]);
+  ok(Number.isNaN(Number(many)));
+  equal([value<number>(number) * 3, value<number>(third) < 0.5], [6, true]);
+  equal([`${amount}`, value<number>(amount) + value<number>(amount), String(third)], ['1.10', '1.101.10', '1/4']);
+});
+
 testWith(pythonMissing, 'arguments that Python cannot take are refused before Python is called', () => {
   const identity = evaluate('lambda x: x');
   for (const bad of [Symbol('s'), new WeakMap(), new Date()]) {
@@ -137,6 +153,7 @@ testWith(pythonMissing, 'arguments that Python cannot take are refused before Py
     }
     ok(isDLPackError(error, 'TypeError'), String(error));
   }
+  throws('TypeError', 'datetime.fromtimestamp(date / 1000)', () => identity(new Date()));
 });
 
 testWith(pythonMissing, 'references: dispose drops one reference, and the collector drops the rest', async () => {
