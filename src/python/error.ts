@@ -11,6 +11,11 @@ declare module '../errors.js' {
 /** The class of the Python exceptions that carry a value thrown by a JavaScript function. */
 export const JAVASCRIPT_ERROR = 'JavaScriptError';
 
+/** What Python says to a function that reads the variables of its caller when JavaScript has called it. */
+const NO_CALLER = /^(call stack is not deep enough|frame does not exist)$/;
+const CALL_FROM_PYTHON =
+  "; the function reads the variables of its Python caller, so use py.eval('lambda f, *a, **k: f(*a, **k)')(f, ...)";
+
 /**
  * An exception that Python raised. `type` is its class name, and `traceback` is the text that Python would print. If a
  * JavaScript function threw and Python did not catch the exception, `cause` is the thrown value.
@@ -26,6 +31,7 @@ export class PythonError extends DLPackError {
     readonly exception: object | null,
     options?: { cause?: unknown },
   ) {
-    super(message === '' ? type : `${type}: ${message}`, options);
+    const advice = NO_CALLER.test(message) ? CALL_FROM_PYTHON : '';
+    super(message === '' ? type : `${type}: ${message}${advice}`, options);
   }
 }

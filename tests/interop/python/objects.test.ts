@@ -116,6 +116,28 @@ def nameless(): raise Nameless('text')`,
   equal(value(evaluate('1 + 1')), 2);
 });
 
+testWith(
+  pythonMissing,
+  'the error of a function that reads the variables of its caller says how to call it',
+  async () => {
+    const [caller, query] = define(
+      'import sys\ndef caller(): return sys._getframe(1).f_code.co_name\ndef query(x, *, y): return caller() and x + y',
+      'caller',
+      'query',
+    ) as [PyObject, PyObject];
+    const advice = "py.eval('lambda f, *a, **k: f(*a, **k)')(f, ...)";
+    const errors = [
+      raised(() => caller()),
+      await rejection<PythonError>(callAsync(caller)),
+      raised(() => builtins().locals()),
+    ];
+    for (const error of errors) ok(error.message.endsWith(advice), error.message);
+    const through = evaluate('lambda f, *a, **k: f(*a, **k)');
+    equal([value(through(caller)), value(through(query, 1, kwargs({ y: 2 })))], ['<lambda>', 3]);
+    ok(!raised(() => evaluate('lambda: 1/0')()).message.includes('eval'));
+  },
+);
+
 testWith(pythonMissing, 'instanceof with a Python class is isinstance, and delete says what to call', async () => {
   const { int, list } = builtins();
   const numbers = evaluate('[1]');
