@@ -30,7 +30,7 @@ export interface Python {
   import<T = PyObject>(name: string): T;
   /** Evaluates an expression in the namespace of `__main__`. */
   eval<T = PyObject>(expression: string): T;
-  /** Runs statements in the namespace of `__main__`. */
+  /** Runs statements in the namespace of `__main__`. They may be indented, as in a template literal. */
   exec(statements: string): void;
   /** Keyword arguments for the end of a call. */
   kwargs: typeof kwargs;
@@ -134,7 +134,7 @@ export function python(given: PythonOptions = {}): Python {
   const interpreter: Python = {
     import: importOrExplain,
     eval: (expression) => runInMain('eval', expression),
-    exec: (statements) => void runInMain('exec', statements),
+    exec: (statements) => void runInMain('exec', unindent(statements)),
     kwargs,
     float,
     callAsync,
@@ -180,6 +180,12 @@ function makeBytes(length: number): Uint8Array | undefined {
   } catch {
     return undefined;
   }
+}
+
+/** Removes the indentation of the first statement, which Python refuses, from all lines: a template literal has one. */
+function unindent(code: string): string {
+  const indent = /^(?:[^\S\n]*(?:#.*)?\n)*([ \t]+)[^\s#]/.exec(code)?.[1];
+  return indent === undefined ? code : `\n${code}`.replaceAll(`\n${indent}`, '\n').slice(1);
 }
 
 /** Runs user code, which may import libraries. The import at the end restores replaced signal handlers. */

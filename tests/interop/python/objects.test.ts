@@ -138,6 +138,26 @@ testWith(
   },
 );
 
+testWith(pythonMissing, 'exec takes code that is indented with the JavaScript around it', () => {
+  py.exec(`
+    # a comment
+    def indented(x):
+        if x:
+            return 1
+
+        return 2
+    text = '''a
+    b'''
+  `);
+  const { indented, text } = py.import('__main__');
+  equal([indented(true), indented(false), text], [1, 2, 'a\nb']);
+  py.exec('\r\n\tif True:\r\n\t\tindented = 3');
+  equal(evaluate('indented'), value(3));
+  py.exec('    # not code\nif True:\n    text = """\n    c"""');
+  equal(evaluate('text'), value('\n    c'), 'other code stays as it is');
+  equal(raised(() => py.exec('  a = 1\n b = 2')).type, 'IndentationError');
+});
+
 testWith(pythonMissing, 'instanceof with a Python class is isinstance, and delete says what to call', async () => {
   const { int, list } = builtins();
   const numbers = evaluate('[1]');
