@@ -8,7 +8,8 @@ import { binding } from './binding.js';
 import { PythonError } from './error.js';
 import { functionOf, type JavaScriptFunction, Thrown } from './functions.js';
 import { isPyObject, type PyObject, referenceOf } from './object.js';
-import { hold, toValue, wrap } from './operations.js';
+import { hold, perform, toValue, wrap } from './operations.js';
+import { Operation } from './wire-layout.js';
 
 const { u32 } = wire;
 
@@ -88,11 +89,14 @@ function finish(request: number, handle: number, failed: boolean): number {
   return 0;
 }
 
-/** The exception of a PythonError, or a new exception that carries the thrown value. */
+function isException(object: PyObject): boolean {
+  return object instanceof (perform(Operation.import, null, 'builtins') as PyObject).BaseException;
+}
+
+/** A Python exception itself, that of a PythonError, or a new exception that carries the thrown value. */
 function toException(error: unknown): PyObject {
-  if (error instanceof PythonError && isPyObject(error.exception) && referenceOf(error.exception).handle !== 0) {
-    return error.exception;
-  }
+  const found = error instanceof PythonError ? error.exception : error;
+  if (isPyObject(found) && referenceOf(found).handle !== 0 && (found !== error || isException(found))) return found;
   const carrier = wrap(hold(new Thrown(error))) as PyObject;
   const exception = carrier.JavaScriptError(textOf(error));
   exception.error = carrier;

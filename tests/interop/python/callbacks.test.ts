@@ -179,6 +179,39 @@ testWith(pythonMissing, 'a Python exception passes through JavaScript unchanged'
   equal((caught(() => same(disposed)) as PythonError).type, 'JavaScriptError');
 });
 
+testWith(pythonMissing, 'a Python exception that JavaScript makes and throws is raised in Python', async () => {
+  const { KeyError, StopIteration } = py.import('builtins');
+  const [caught_, through] = define(
+    'def caught(f):\n  try: f()\n  except KeyError as e: return e\ndef through(f): f()',
+    'caught',
+    'through',
+  ) as [PyObject, PyObject];
+  const key = KeyError('key');
+  const fail = () => {
+    throw key;
+  };
+  const is = py.eval('lambda a, b: a is b');
+  for (const [way, call] of ways) ok(is(await call(caught_, fail), key), way);
+  equal((caught(() => through(fail)) as PythonError).message, "KeyError: 'key'");
+  // An iterator whose end JavaScript decides.
+  let count = 0;
+  const next = () => {
+    if (count++ === 2) throw StopIteration();
+    return count;
+  };
+  equal(String(py.eval('lambda f: list(map(lambda i: f(), range(9)))')(next)), '[1, 2]');
+  // Other Python objects are values like those of JavaScript.
+  const list = py.eval('[]');
+  const error = caught(() =>
+    through(() => {
+      throw list;
+    }),
+  ) as PythonError;
+  equal([error.type, error.cause === list], ['JavaScriptError', true]);
+  key[Symbol.dispose]();
+  equal((caught(() => through(fail)) as PythonError).type, 'JavaScriptError');
+});
+
 testWith(pythonMissing, 'a result that Python cannot take raises an exception in Python', async () => {
   const apply = py.eval('lambda f: f()');
   for (const [, call] of ways) {
