@@ -24,6 +24,9 @@ class Item {
 type Element = Value | Item;
 type Call = (...args: unknown[]) => unknown;
 
+/** Types stay registered until the process ends. */
+let isRegistered = false;
+
 /** The most elements, so that a run does not spend its time on copies. */
 const MOST = 100;
 
@@ -45,7 +48,8 @@ export function liveOperations(pass: (value: unknown) => unknown): Operation[] {
   const dict = new Dict<unknown, unknown>();
   const map = new Map<string | number, Element>();
   const repr = getGlobalFunc('ffi.ReprPrint') as Call;
-  registerObject(key, Item, { fields: ['value'] });
+  if (!isRegistered) registerObject(key, Item, { fields: ['value'] });
+  isRegistered = true;
 
   const element = (self: CoreFuzzer): Element =>
     self.random.chance(0.2) ? new Item(self) : randomValue(self.random, 2);

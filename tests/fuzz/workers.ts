@@ -1,5 +1,6 @@
 /** Workers that fuzz, and are terminated in the middle of whatever request they make at that moment. */
 
+import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
 import { runtime } from '../harness.js';
 import { Random } from './random.js';
@@ -20,12 +21,14 @@ export async function fuzzWorkers(
     const suite = suites[done % suites.length] as string;
     log(`worker ${suite} ${first}`);
     const worker = new Worker(new URL('./worker.js', import.meta.url), { workerData: { suite, first } });
-    await new Promise((resolve, reject) => {
-      worker.once('message', resolve);
-      worker.once('error', reject);
+    let error: unknown = null;
+    worker.on('error', (found) => {
+      error = found;
     });
+    await Promise.race([once(worker, 'message'), once(worker, 'exit')]);
     await new Promise((resolve) => setTimeout(resolve, random.integer(0, 30)));
     await worker.terminate();
+    if (error !== null) throw error;
   }
   return done;
 }
