@@ -11,7 +11,7 @@ import type { DeviceState } from './device-state.js';
 import { allocateBuffer, hasUsage, memoryOf } from './memory.js';
 import { inLargeUnits, isOneRun, type Move, moveOf, partsOf, roundUp, unitsOf, windowOf } from './move.js';
 import { copyThroughTexture, type Recorder, rowPlanOf, textureOf } from './rows.js';
-import { shaderOf } from './shader.js';
+import { inWholeTiles, shaderOf } from './shader.js';
 
 /** The largest window of a shader: positions are 32-bit integers, in units of at least one byte. */
 const MAX_WINDOW = 2 ** 30;
@@ -148,15 +148,18 @@ export class Commands implements Recorder {
   private run(move: Move, from: GpuBuffer, to: GpuBuffer, mayPad: boolean): void {
     const canCopy = hasUsage(from, Usage.copySource) && hasUsage(to, Usage.copyTarget);
     const canBind = hasUsage(from, Usage.storage) && hasUsage(to, Usage.storage);
-    const large = this.state.isSoftware && canBind ? inLargeUnits(move) : null;
+    const { isSoftware, hasManyCores } = this.state;
+    const large = isSoftware && canBind ? inLargeUnits(move, hasManyCores) : null;
     if (large === null && canCopy && (this.copyInTexture(move, from, to) || this.copyRows(move, from, to, mayPad)))
       return;
     const limit = Math.min(this.state.gpuDevice.limits.maxStorageBufferBindingSize, MAX_WINDOW);
     const source = this.readable(large ?? move, from);
     const target = this.writable(to);
     for (const part of partsOf(source.move, limit)) {
-      // A part must not write the padding, because other parts have written elements behind it.
-      this.dispatch(part, source.buffer, target, mayPad && part === source.move);
+      for (const whole of isSoftware ? inWholeTiles(part, tileSizes.software) : [part]) {
+        // A part must not write the padding, because other parts have written elements behind it.
+        this.dispatch(whole, source.buffer, target, mayPad && whole === source.move);
+      }
     }
   }
 

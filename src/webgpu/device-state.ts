@@ -6,6 +6,8 @@ import type { GpuDevice, GpuPipeline } from './api.js';
 import { DeviceLostError } from './error.js';
 import { Spares } from './spares.js';
 
+/** Cores with which a software adapter copies most rows faster by a shader (docs/decisions/rows-through-a-texture.md). */
+const MANY_CORES = 8;
 /** Pipelines that are kept for a device. A program copies tensors of few layouts again and again. */
 const KEPT_PIPELINES = 64;
 
@@ -14,6 +16,7 @@ export class DeviceState {
   readonly name: string;
   /** The adapter computes on the CPU. */
   readonly isSoftware: boolean;
+  readonly hasManyCores: boolean;
   readonly spares = new Spares();
   private lost: { readonly reason?: string; readonly message?: string } | null = null;
   private readonly pipelines = new Map<string, GpuPipeline>();
@@ -23,6 +26,9 @@ export class DeviceState {
     this.name = deviceOfGPU(gpuDevice).name;
     const { adapterInfo } = gpuDevice;
     this.isSoftware = adapterInfo?.isFallbackAdapter === true || adapterInfo?.architecture === 'swiftshader';
+    // Node 20 has no navigator.
+    const { navigator } = globalThis as { navigator?: { hardwareConcurrency?: number } };
+    this.hasManyCores = (navigator?.hardwareConcurrency ?? 1) >= MANY_CORES;
     gpuDevice.lost.then(
       (info) => {
         this.lost = info ?? {};

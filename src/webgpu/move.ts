@@ -24,8 +24,13 @@ export interface Window {
 
 /** Bindings start at multiples of this, which every device supports. */
 const BINDING_ALIGNMENT = 256;
-/** Bytes of the longest row that {@link inLargeUnits} moves. Longer rows are copied faster through a texture. */
-const LONGEST_ROW = 96;
+/**
+ * The rows that {@link inLargeUnits} moves: the most bytes of a row, and the fewest of a unit. Other rows are copied faster
+ * through a texture. One core copies through a texture, and all cores run a shader.
+ */
+const limits = { fewCores: { row: 96, unit: 12 }, manyCores: { row: 2048, unit: 4 } };
+/** Words of the largest unit. The adapter compiles each word of a unit apart. */
+const MOST_WORDS = 24;
 
 export const roundUp = (value: number, to: number): number => Math.ceil(value / to) * to;
 
@@ -61,15 +66,19 @@ export function moveOf(pass: Pass): Move {
 /**
  * For software adapters: short rows that are contiguous on both sides, in the largest unit that divides the length, the
  * starts and the steps of all rows. A software adapter finds the buffer and multiplies the index for each access of a
- * shader (docs/decisions/rows-through-a-texture.md). Null for other moves, and if that unit is below 12 bytes.
+ * shader (docs/decisions/rows-through-a-texture.md). Null for other moves, and if that unit is too small.
  */
-export function inLargeUnits(move: Move): Move | null {
+export function inLargeUnits(move: Move, hasManyCores: boolean): Move | null {
   const { shape, fromSteps, toSteps } = move;
   const last = shape.length - 1;
   if (last < 1 || move.unit < 4 || fromSteps[last] !== 1 || toSteps[last] !== 1) return null;
   const spacings = spacingsOf(move);
-  const unit = spacings.reduce(gcd);
-  return unit >= 12 && (spacings[0] as number) <= LONGEST_ROW ? inUnits(move, unit) : null;
+  const limit = hasManyCores ? limits.manyCores : limits.fewCores;
+  if ((spacings[0] as number) > limit.row) return null;
+  const words = spacings.reduce(gcd) / 4;
+  let each = Math.min(words, MOST_WORDS);
+  while (words % each !== 0) each--;
+  return each * 4 >= limit.unit ? inUnits(move, each * 4) : null;
 }
 
 /** In bytes: the length of a row of contiguous units, the starts, and the steps of the other axes. */
@@ -123,7 +132,7 @@ export function windowOf(start: number, steps: readonly number[], { unit, shape 
 
 /** The move in parts whose windows have at most `limit` bytes on both sides. */
 export function* partsOf(move: Move, limit: number): Generator<Move> {
-  const { shape, fromSteps, toSteps, unit } = move;
+  const { shape, fromSteps, toSteps } = move;
   const isLarge = (start: number, steps: readonly number[]) => windowOf(start, steps, move).size > limit;
   const steps = isLarge(move.from, fromSteps) ? fromSteps : isLarge(move.to, toSteps) ? toSteps : null;
   const axis = steps === null ? -1 : widestAxis(shape, steps);
@@ -132,14 +141,19 @@ export function* partsOf(move: Move, limit: number): Generator<Move> {
     return;
   }
   const half = (shape[axis] as number) >> 1;
-  const part = (first: number, count: number): Move => ({
+  for (const part of splitAt(move, axis, half)) yield* partsOf(part, limit);
+}
+
+/** The first `count` units along an axis, and the rest. */
+export function splitAt(move: Move, axis: number, count: number): readonly [Move, Move] {
+  const { shape, fromSteps, toSteps, unit } = move;
+  const part = (first: number, length: number): Move => ({
     ...move,
-    shape: shape.with(axis, count),
+    shape: shape.with(axis, length),
     from: move.from + first * (fromSteps[axis] as number) * unit,
     to: move.to + first * (toSteps[axis] as number) * unit,
   });
-  yield* partsOf(part(0, half), limit);
-  yield* partsOf(part(half, (shape[axis] as number) - half), limit);
+  return [part(0, count), part(count, (shape[axis] as number) - count)];
 }
 
 /** The axis that covers most of a window, or -1 when there is one unit. */

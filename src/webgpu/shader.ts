@@ -4,7 +4,7 @@
  * GPU each invocation moves one unit, so that neighbouring invocations access neighbouring memory.
  */
 
-import { isDense, type Move, unitsOf, type Window } from './move.js';
+import { isDense, type Move, splitAt, unitsOf, type Window } from './move.js';
 import {
   bindings,
   type Division,
@@ -17,6 +17,26 @@ import {
   types,
 } from './shader-text.js';
 import { squareOf, squareShader } from './squares.js';
+
+/** Units for which another dispatch costs less than a test of each unit. */
+const MANY_UNITS = 2 ** 16;
+
+/**
+ * For software adapters: a move as moves whose tiles do not reach over the end of an axis. A shader has to test each unit
+ * of a tile that does, and then a software adapter takes twice as long.
+ */
+export function* inWholeTiles(move: Move, tileSize: number): Generator<Move> {
+  const { shape, unit } = move;
+  const tile = unit < 4 ? shape : wordTile(move, tileSize);
+  const axis = shape.findIndex((length, i) => length % (tile[i] as number) !== 0);
+  if (axis < 0 || unitsOf(move) < MANY_UNITS) {
+    yield move;
+    return;
+  }
+  const length = shape[axis] as number;
+  for (const part of splitAt(move, axis, length - (length % (tile[axis] as number))))
+    yield* inWholeTiles(part, tileSize);
+}
 
 /**
  * `mayPad`: the bytes from the last element to the next multiple of four may be overwritten. `bits`: how many bits of
@@ -59,10 +79,21 @@ function tileOf({ shape, fromSteps }: Move, whole: number, perUnit = 1): number[
     tile[other] = rows;
     return tile;
   }
-  tile[last] = Math.min(length, tileSize);
+  tile[last] = tileAlong(length, tileSize);
   if (last > 0 && length * 2 <= tileSize)
     tile[last - 1] = Math.min(shape[last - 1] as number, Math.floor(tileSize / length));
   return tile;
+}
+
+/** A length of about `tileSize` that divides the axis, if there is one. */
+function tileAlong(length: number, tileSize: number): number {
+  const divides = (tile: number) => length % tile === 0;
+  let tile = Math.min(length, tileSize);
+  while (!divides(tile) && tile * 2 > tileSize) tile--;
+  if (divides(tile)) return tile;
+  tile = tileSize + 1;
+  while (!divides(tile) && tile < tileSize * 2) tile++;
+  return divides(tile) ? tile : tileSize;
 }
 
 /** One statement for each unit of a tile, guarded where a tile can reach over the end of an axis. */
@@ -97,13 +128,16 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
   return { code, groups: Math.ceil(threads / group) };
 }
 
+/** The tile of a move in units of a word or more. */
+function wordTile(move: Move, tileSize: number): number[] {
+  return tileOf(move, tileSize, types[move.unit] === undefined ? move.unit / 4 : 1);
+}
+
 function wordShader(move: Move, frame: Frame): Shader {
-  const type = types[move.unit];
-  const words = move.unit / 4;
-  const tile = tileOf(move, frame.tileSize, type === undefined ? words : 1);
+  const tile = wordTile(move, frame.tileSize);
   const { text, threads } = indices(move.shape, tile);
   const copies = eachUnit(move, tile, (from, to) => `result[${to}] = source[${from}];`);
-  const element = type ?? `array<u32, ${words}>`;
+  const element = types[move.unit] ?? `array<u32, ${move.unit / 4}>`;
   return program(element, element, frame, threads, [text, positions(move, frame), copies].join('\n  '));
 }
 

@@ -25,6 +25,8 @@ testWith(missing, 'Node with Dawn: copies by the shaders for a GPU', () => {
   ok(/^SHARED [1-9]/m.test(output), output);
 });
 
+testWith(missing, 'Node with Dawn: copies on a processor with many cores', () => void runTests('copies', 'many-cores'));
+
 for (const name of ['exchange', 'traps']) {
   testWith(missing, `Node with Dawn: onnxruntime-web, TensorFlow.js and jax-js: ${name}`, async () => {
     await bundleLibraries();

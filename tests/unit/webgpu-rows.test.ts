@@ -5,6 +5,14 @@ import { emptyCache, fromGPUBuffer } from 'dlpack/webgpu';
 import { equal, ok } from '../assert.js';
 import { test } from '../harness.js';
 
+/** The cores that all tests of this file see, whatever the machine has. */
+let cores = 2;
+Object.defineProperty(globalThis, 'navigator', {
+  value: Object.defineProperty({}, 'hardwareConcurrency', { get: () => cores }),
+  configurable: true,
+  writable: true,
+});
+
 /** Records which commands a copy makes. */
 function recorder() {
   const counts = { toTexture: 0, fromTexture: 0, shaders: 0, submits: 0 };
@@ -132,6 +140,41 @@ test('other rows, rows on a GPU, and rows of buffers that a shader cannot bind a
   equal(shaders, 1);
   ok(program.includes('source: array<u32,') && program.includes('@workgroup_size(256)'), program);
   equal(program.match(/= source\[/g)?.length, 1, 'each invocation moves one word');
+});
+
+test('on a processor with eight cores or more, a shader moves rows of up to 2 KiB', () => {
+  cores = 8;
+  try {
+    for (const [first, row, step, element] of [
+      [0, 3, 6, 'array<u32, 3>'],
+      [0, 25, 50, 'array<u32, 5>'],
+      [0, 33, 66, 'array<u32, 11>'],
+      [0, 46, 92, 'array<u32, 23>'],
+      [0, 65, 66, 'u32'],
+      [0, 256, 512, 'array<u32, 16>'],
+    ] as const) {
+      const { toTexture, shaders, program } = packRows(first, row, step);
+      equal([toTexture, shaders], [0, 1], `${row} of ${step} elements:`);
+      ok(program.includes(`source: array<${element},`), program);
+    }
+    ok(packRows(0, 513, 1026).toTexture > 0, 'longer rows');
+  } finally {
+    cores = 2;
+  }
+});
+
+test('a large copy whose tiles would reach over the end of an axis is made in parts, without a test of each unit', () => {
+  const programsFor = (rows: number, columns: number) => {
+    const { gpuDevice, programs } = recorder();
+    Tensor.empty([rows, columns * 2 + 1], 'float32', { device: gpuDevice })
+      .slice(null, [0, columns * 2, 2])
+      .contiguous();
+    return programs;
+  };
+  const isTested = (program: string) => /if \(i\d \+/.test(program);
+  equal(programsFor(4096, 65).map(isTested), [false], '65 is five times 13');
+  equal(programsFor(4096, 67).map(isTested), [false, true], '67 is a prime number, and the rest is a small copy');
+  equal(programsFor(16, 67).map(isTested), [true], 'a small copy');
 });
 
 test('workgroups are as large as the device allows, and their grid has few that do nothing', () => {

@@ -1,9 +1,10 @@
 /**
  * Runs the WebGPU tests whose path is an argument on Node, with the `webgpu` package (Dawn). With the argument `as-gpu` a
- * software adapter runs the shaders that are made for a GPU.
+ * software adapter runs the shaders that are made for a GPU, and with `many-cores` those for a processor with many cores.
  */
 
 import { createRequire } from 'node:module';
+import { availableParallelism } from 'node:os';
 
 interface Queue {
   writeBuffer(buffer: object, offset: number, data: ArrayBufferView | ArrayBuffer, start?: number, size?: number): void;
@@ -23,7 +24,10 @@ const [tests = '', libraries = '', as] = process.argv.slice(2);
 const require = createRequire(libraries);
 const { create, globals } = (await import(require.resolve('webgpu'))) as Dawn;
 Object.assign(globalThis, globals);
-Object.defineProperty(globalThis, 'navigator', { value: { gpu: create([]), userAgent: 'Node.js' } });
+const hardwareConcurrency = as === 'many-cores' ? 16 : availableParallelism();
+Object.defineProperty(globalThis, 'navigator', {
+  value: { gpu: create([]), userAgent: 'Node.js', hardwareConcurrency },
+});
 
 /** The device says that it is a GPU. Prints how many of its shaders use shared memory, as only those for a GPU do. */
 function asGpu(device: Device): Device {
