@@ -88,18 +88,19 @@ async function copyTvmFfi() {
   copyInto('examples/kernels/add_one_cuda.cu');
 }
 
-/** Dawn for Node, and the Vulkan loader beside Chromium's software adapter. The driver is that of the other machine. */
+/** Dawn for Node, and Chromium's software adapter with its Vulkan loader. The driver of the GPU is on the other machine. */
 function copyDawn() {
   const dawn = '.libraries/node_modules/webgpu';
   for (const file of ['index.js', 'package.json', `dist/${process.platform}-${process.arch}/dawn.node`]) {
     copyInto(join(dawn, file));
   }
   copyInto('.libraries/package.json');
-  const loader = join(softwareAdapter() ?? '', 'libvulkan.so.1');
-  if (!existsSync(loader))
+  const adapter = softwareAdapter();
+  if (adapter === null)
     throw new Missing('Chromium with its software adapter. Install it (Debian: apt install chromium).');
   mkdirSync(at(folder, 'vulkan'));
-  copyFileSync(loader, at(folder, 'vulkan/libvulkan.so.1'));
+  for (const file of ['libvulkan.so.1', 'libvk_swiftshader.so', 'vk_swiftshader_icd.json'])
+    copyFileSync(join(adapter, file), at(folder, 'vulkan', file));
 }
 
 /** Packs, after everything is built. */
