@@ -11,8 +11,11 @@ declare module '../errors.js' {
 /** The class of the Python exceptions that carry a value thrown by a JavaScript function. */
 export const JAVASCRIPT_ERROR = 'JavaScriptError';
 
-/** What Python says to a function that reads the variables of its caller when JavaScript has called it. */
-const NO_CALLER = /^(call stack is not deep enough|frame does not exist)$/;
+/**
+ * What Python says to a function that reads the variables of its caller when JavaScript has called it. Not a regular
+ * expression: V8 ends the process if it compiles one where the stack is full.
+ */
+const NO_CALLER = ['call stack is not deep enough', 'frame does not exist'];
 const CALL_FROM_PYTHON =
   "; the function reads the variables of its Python caller, so use py.eval('lambda f, *a, **k: f(*a, **k)')(f, ...)";
 
@@ -31,7 +34,7 @@ export class PythonError extends DLPackError {
     readonly exception: object | null,
     options?: { cause?: unknown },
   ) {
-    const advice = NO_CALLER.test(message) ? CALL_FROM_PYTHON : '';
+    const advice = NO_CALLER.includes(message) ? CALL_FROM_PYTHON : '';
     super(message === '' ? type : `${type}: ${message}${advice}`, options);
   }
 }

@@ -2,6 +2,7 @@ import { inspect } from 'node:util';
 import { isDLPackError } from 'dlpack';
 import { callAsync, isPyObject, kwargs, type PyObject, PythonError } from 'dlpack/python';
 import { equal, ok, rejection, throws } from '../../assert.js';
+import { runChild } from '../../child.js';
 import { collect, testWith } from '../../harness.js';
 import { define, probe, py, pythonMissing, settleUntil, value } from './available.js';
 
@@ -137,6 +138,12 @@ testWith(
     ok(!raised(() => evaluate('lambda: 1/0')()).message.includes('eval'));
   },
 );
+
+testWith(pythonMissing, 'an exception of Python where the stack is almost full', () => {
+  // V8 ends the process if it compiles a regular expression there, as it does at the first and the second use.
+  const { code, signal, output } = runChild(import.meta.url, './children/full-stack.js');
+  equal([code, signal, output.split('\n')[0]], [0, null, 'ZeroDivisionError: division by zero'], output);
+});
 
 testWith(pythonMissing, 'exec takes code that is indented with the JavaScript around it', () => {
   py.exec(`
