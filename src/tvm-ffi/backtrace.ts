@@ -93,11 +93,12 @@ export function joinFrames(error: { stack?: unknown }, backtrace: string): void 
 // V8 ends the process if it compiles a regular expression where the stack is full. It compiles one at the first and the
 // second use, apart for strings with and without characters above U+00FF.
 for (const name of ['f', 'f', '\u0100', '\u0100']) {
-  own = '(own';
-  joinFrames(
-    { stack: `Error\n    at ${name} (/a:1:1)\n    at g (own:1:1)\n    at (native)` },
-    `  File "/a", line 1, in ${name}\n  File "/b", line 1, in ${name}\n`,
-  );
-  findOwn();
+  // With null, `joinFrames` calls `findOwn`, and ignores its error in a program whose stacks are not strings.
+  for (own of [null, '(own']) {
+    joinFrames(
+      { stack: `Error\n    at ${name} (/a:1:1)\n    at g (own:1:1)\n    at (native)` },
+      `  File "/a", line 1, in ${name}\n  File "/b", line 1, in ${name}\n`,
+    );
+  }
 }
 own = null;

@@ -20,6 +20,11 @@ testWith(ffiMissing, 'the library is found in .venv and loaded once for the proc
   ok(loadLibrary().endsWith('/tvm_ffi/lib/libtvm_ffi.so'));
 });
 
+testWith(ffiMissing, 'a program whose stacks are arrays can import the module', () => {
+  const { code, signal, output } = runChild(import.meta.url, './children/structured-stacks.js');
+  equal([code, signal, output], [0, null, 'RangeError inside\n']);
+});
+
 testWith(ffiMissing, 'WebAssembly traps still throw after the library took SIGSEGV', () => {
   const { code, signal, output } = runChild(import.meta.url, './children/wasm-trap.js');
   equal([code, signal], [0, null], output);
