@@ -25,10 +25,11 @@ function failed(path: string, signal?: AbortSignal): (error: unknown) => never {
   return (error) => {
     if (signal?.aborted || isDLPackError(error)) throw error;
     const { cause = error } = Object(error) as { cause?: unknown };
-    // An AggregateError, with an error for each address of a host, has no text.
-    const { code, errors = [cause] } = Object(cause) as { code?: unknown; errors?: unknown[] };
+    const { code, message, errors } = Object(cause) as { code?: unknown; message?: unknown; errors?: unknown };
+    // An AggregateError with an error for each address of a host has no text.
+    const [shown = cause] = message === '' && Array.isArray(errors) ? errors : [];
     const name = typeof code === 'string' && /^E[A-Z0-9]+$/.test(code) ? code : 'EIO';
-    throw new FileError(path, name, `could not read the bytes: ${textOf(errors[0])}`, { cause: error });
+    throw new FileError(path, name, `could not read the bytes: ${textOf(shown)}`, { cause: error });
   };
 }
 

@@ -157,6 +157,10 @@ test('servers that refuse, lie or change the file', async () => {
   globalThis.fetch = () => Promise.reject(new TypeError('fetch failed', { cause }));
   try {
     equal((await rejects('FileError', 'connect ECONNREFUSED ::1:1', openSafetensors(closed))).code, 'ECONNREFUSED');
+    for (const errors of [[], null, ['a part']]) {
+      globalThis.fetch = () => Promise.reject(Object.assign(new Error('all of it'), { errors }));
+      await rejects('FileError', 'could not read the bytes: Error: all of it', openSafetensors(closed));
+    }
   } finally {
     globalThis.fetch = fetch;
   }
