@@ -184,7 +184,7 @@ function makeBytes(length: number): Uint8Array | undefined {
 
 /** Removes the indentation of the first statement, which Python refuses, from all lines: a template literal has one. */
 function unindent(code: string): string {
-  const indent = /^(?:[^\S\n]*(?:#.*)?\n)*([ \t]+)[^\s#]/.exec(code)?.[1];
+  const indent = /^(?:[^\S\n]*(?:#.*\r?)?\n)*([ \t]+)[^\s#]/.exec(code)?.[1];
   return indent === undefined ? code : `\n${code}`.replaceAll(`\n${indent}`, '\n').slice(1);
 }
 

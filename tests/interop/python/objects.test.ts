@@ -160,6 +160,8 @@ testWith(pythonMissing, 'exec takes code that is indented with the JavaScript ar
   equal([indented(true), indented(false), text], [1, 2, 'a\nb']);
   py.exec('\r\n\tif True:\r\n\t\tindented = 3');
   equal(evaluate('indented'), value(3));
+  py.exec('  # a comment\r\n  indented = 4\r\n  indented += 1');
+  equal(evaluate('indented'), value(5));
   py.exec('    # not code\nif True:\n    text = """\n    c"""');
   equal(evaluate('text'), value('\n    c'), 'other code stays as it is');
   equal(raised(() => py.exec('  a = 1\n b = 2')).type, 'IndentationError');
