@@ -68,7 +68,13 @@ const ended: Temporary = { release: () => {} };
 function endViews(first: number, count: number): void {
   const { temporaries } = callState;
   for (let i = first; i < first + count; i++) {
-    (temporaries[i] as Temporary).release();
+    const view = temporaries[i] as Temporary & { refs?: number };
+    try {
+      view.release();
+    } catch (error) {
+      if (view.refs === 0) view.refs = 1; // a storage that counted down but was not freed: the outer call frees it
+      throw error;
+    }
     temporaries[i] = ended;
   }
   temporaries.splice(first, count);

@@ -117,6 +117,11 @@ testWith(ffiMissing, 'endless recursion through native code ends with an error, 
   }
 });
 
+testWith(ffiMissing, 'views of arguments end with the callback, or the call around it, where the stack is full', () => {
+  const { code, signal, output } = runChild(import.meta.url, './children/ended-views.js');
+  equal([code, signal, output.split('\n')[0]], [0, null, 'DisposedError'], output); // Deno prints warnings after it
+});
+
 testWith(kernelsMissing, 'a string that is too long for JavaScript gives an error, not undefined', () => {
   const repeat = probe('repeat');
   equal(repeat('ab', 3), 'ababab');
