@@ -100,13 +100,13 @@ let isReleasing = false;
  */
 export function releaseAfterTick(): void {
   if (isReleasing) return;
-  isReleasing = true;
   queueMicrotask(() => {
     isReleasing = false;
     if (u32[WireHeader.TOP] !== Wire.FIRST_SLOT) return;
     callState.isUsed = false;
     releaseTemporaries(0);
   });
+  isReleasing = true; // last, because the call throws where the stack is full
 }
 
 /**

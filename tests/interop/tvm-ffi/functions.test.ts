@@ -122,6 +122,27 @@ testWith(ffiMissing, 'views of arguments end with the callback, or the call arou
   equal([code, signal, output.split('\n')[0]], [0, null, 'DisposedError'], output); // Deno prints warnings after it
 });
 
+testWith(ffiMissing, 'results are released after the tick, also after one with a full stack', async () => {
+  const long = toFunction(() => 'text'.repeat(2000)); // too long for the wire
+  const { queueMicrotask } = globalThis;
+  let queued = 0;
+  await null;
+  try {
+    globalThis.queueMicrotask = () => {
+      throw new RangeError('full');
+    };
+    raises('RuntimeError', 'its stack is full', () => testing('apply')(long));
+    globalThis.queueMicrotask = (action) => {
+      queued++;
+      queueMicrotask(action);
+    };
+    equal((testing('apply')(long) as string).length, 8000);
+  } finally {
+    globalThis.queueMicrotask = queueMicrotask;
+  }
+  equal(queued, 1);
+});
+
 testWith(kernelsMissing, 'a string that is too long for JavaScript gives an error, not undefined', () => {
   const repeat = probe('repeat');
   equal(repeat('ab', 3), 'ababab');
