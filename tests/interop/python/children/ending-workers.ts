@@ -81,7 +81,7 @@ async function check(): Promise<void> {
       const refused = () => call(object).catch((error: Error) => error.message);
       let message = await refused();
       // Deno reports the end of a worker before its thread has ended.
-      for (let i = 0; i < 200 && !message.includes('its worker or program has ended'); i++) {
+      for (let i = 0; i < 6000 && !message.includes('its worker or program has ended'); i++) {
         await new Promise((resolve) => setTimeout(resolve, 10));
         message = await refused();
       }
