@@ -85,11 +85,15 @@ function tileOf({ shape, fromSteps }: Move, whole: number, perUnit = 1): number[
   return tile;
 }
 
-/** A length of about `tileSize` that divides the axis, if there is one. */
+/**
+ * A length from half of `tileSize` to twice as much that divides the axis, if there is one. One divides every axis, but
+ * each invocation has costs.
+ */
 function tileAlong(length: number, tileSize: number): number {
   const divides = (tile: number) => length % tile === 0;
+  const fewest = Math.max(2, tileSize / 2);
   let tile = Math.min(length, tileSize);
-  while (!divides(tile) && tile * 2 > tileSize) tile--;
+  while (!divides(tile) && tile - 1 >= fewest) tile--;
   if (divides(tile)) return tile;
   tile = tileSize + 1;
   while (!divides(tile) && tile < tileSize * 2) tile++;

@@ -177,6 +177,21 @@ test('a large copy whose tiles would reach over the end of an axis is made in pa
   equal(programsFor(16, 67).map(isTested), [true], 'a small copy');
 });
 
+test('an invocation moves two units or more of a large copy, also if only one divides the rows', () => {
+  // The words of a unit, and how many units have about 16 words. 131,101 is a prime number.
+  for (const [words, count] of [
+    [3, 5],
+    [5, 3],
+    [8, 2],
+  ] as const) {
+    const { gpuDevice, programs } = recorder();
+    Tensor.empty([131_101, 2 * words], 'float32', { device: gpuDevice })
+      .slice(null, [0, words])
+      .contiguous();
+    equal(programs[0]?.match(/= source\[/g)?.length, count, `units of ${words} words:`);
+  }
+});
+
 test('workgroups are as large as the device allows, and their grid has few that do nothing', () => {
   const { gpuDevice, programs, dispatches } = recorder();
   Object.assign(gpuDevice.limits, { maxComputeWorkgroupsPerDimension: 100, maxComputeInvocationsPerWorkgroup: 128 });
