@@ -29,6 +29,8 @@ const BINDING_ALIGNMENT = 256;
  * through a texture. One core copies through a texture, and all cores run a shader.
  */
 const limits = { fewCores: { row: 96, unit: 12 }, manyCores: { row: 2048, unit: 4 } };
+/** Bytes of a copy from which many cores count. A shader is compiled for each layout, which takes longer than a small copy. */
+const LARGE_COPY = 2 ** 20;
 /** Words of the largest unit. The adapter compiles each word of a unit apart. */
 const MOST_WORDS = 24;
 
@@ -73,7 +75,8 @@ export function inLargeUnits(move: Move, hasManyCores: boolean): Move | null {
   const last = shape.length - 1;
   if (last < 1 || move.unit < 4 || fromSteps[last] !== 1 || toSteps[last] !== 1) return null;
   const spacings = spacingsOf(move);
-  const limit = hasManyCores ? limits.manyCores : limits.fewCores;
+  const isLarge = unitsOf(move) * move.unit >= LARGE_COPY;
+  const limit = hasManyCores && isLarge ? limits.manyCores : limits.fewCores;
   if ((spacings[0] as number) > limit.row) return null;
   const words = spacings.reduce(gcd) / 4;
   let each = Math.min(words, MOST_WORDS);

@@ -32,6 +32,7 @@ function recorder() {
   };
   const pass = { setPipeline() {}, setBindGroup() {}, dispatchWorkgroups, end() {} };
   const encoder = {
+    copyBufferToBuffer() {},
     copyBufferToTexture: () => void counts.toTexture++,
     copyTextureToBuffer: () => void counts.fromTexture++,
     beginComputePass: () => pass,
@@ -97,11 +98,11 @@ function packRows(
 ) {
   const { gpuDevice, counts, programs, dispatches } = recorder();
   gpuDevice.adapterInfo.isFallbackAdapter = change.isFallbackAdapter ?? true;
-  const shape = [4096, step];
+  const shape = [16384, step];
   const whole =
     change.usage === undefined
       ? Tensor.empty(shape, 'float32', { device: gpuDevice })
-      : fromGPUBuffer(gpuDevice.createBuffer({ size: 4096 * step * 4, usage: change.usage }), {
+      : fromGPUBuffer(gpuDevice.createBuffer({ size: 16384 * step * 4, usage: change.usage }), {
           device: gpuDevice,
           dtype: 'float32',
           shape,
@@ -158,6 +159,22 @@ test('on a processor with eight cores or more, a shader moves rows of up to 2 Ki
       ok(program.includes(`source: array<${element},`), program);
     }
     ok(packRows(0, 513, 1026).toTexture > 0, 'longer rows');
+  } finally {
+    cores = 2;
+  }
+});
+
+test('with many cores, a small copy needs no shader where commands can make it', () => {
+  cores = 8;
+  try {
+    for (const [rows, row, commands] of [
+      [8, 300, 0],
+      [64, 128, 2],
+    ] as const) {
+      const { gpuDevice, counts, programs } = recorder();
+      Tensor.empty([rows, 1024], 'float32', { device: gpuDevice }).slice(null, [0, row]).contiguous();
+      equal([counts.toTexture + counts.fromTexture, programs.length], [commands, 0], `${rows} rows:`);
+    }
   } finally {
     cores = 2;
   }
