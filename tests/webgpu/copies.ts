@@ -260,17 +260,18 @@ testWith(
   missing,
   'rows at odd strides and offsets, in more than one texture, with a last part that is not full',
   async () => {
-    // The numbers of elements in a row and from one row to the next, and of rows.
-    for (const [row, step, rows] of [
-      [5, 10, 120_037],
-      [33, 66, 17_037],
-      [65, 131, 9_037],
+    // The first element, the numbers of elements in a row and from one row to the next, and of rows.
+    for (const [first, row, step, rows] of [
+      [3, 5, 10, 120_037],
+      [5, 5, 10, 120_038], // in units of 20 bytes: whole tiles and a rest
+      [3, 33, 66, 17_037],
+      [3, 65, 131, 9_037],
     ] as const) {
       const host = Tensor.from(
         Float32Array.from({ length: rows * step }, (_, i) => i),
         { shape: [rows, step] },
       );
-      const view = (t: typeof host) => t.slice([1, null], [3, 3 + row]);
+      const view = (t: typeof host) => t.slice([1, null], [first, first + row]);
       const there = host.to(device);
       const packed = await view(there).contiguous().toAsync('cpu');
       const expected = view(host).contiguous();

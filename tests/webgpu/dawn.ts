@@ -1,6 +1,7 @@
 /**
  * Runs the WebGPU tests whose path is an argument on Node, with the `webgpu` package (Dawn). With the argument `as-gpu` a
- * software adapter runs the shaders that are made for a GPU, and with `many-cores` those for a processor with many cores.
+ * software adapter runs the shaders that are made for a GPU, and with `many-cores` or `few-cores` those for such a
+ * processor.
  */
 
 import { createRequire } from 'node:module';
@@ -24,7 +25,7 @@ const [tests = '', libraries = '', as] = process.argv.slice(2);
 const require = createRequire(libraries);
 const { create, globals } = (await import(require.resolve('webgpu'))) as Dawn;
 Object.assign(globalThis, globals);
-const hardwareConcurrency = as === 'many-cores' ? 16 : availableParallelism();
+const hardwareConcurrency = { 'many-cores': 16, 'few-cores': 2 }[as ?? ''] ?? availableParallelism();
 Object.defineProperty(globalThis, 'navigator', {
   value: { gpu: create([]), userAgent: 'Node.js', hardwareConcurrency },
 });
