@@ -67,7 +67,7 @@ From TensorFlow.js to ONNX Runtime with the run of a model (one multiplication):
 Times are medians. The bandwidth is relative to a \`copyBufferToBuffer\` of as many bytes. Both took turns, 30 times each. The next
 column is the bandwidth of ten copies before one wait: Chromium reports the end of work in steps of about 1.1 ms, which is half of
 the time of one \`copyBufferToBuffer\`. The generic shader has shape and strides in a uniform and moves one element of 4 bytes in each
-invocation; its time is the least of five. On a software adapter, rows of up to 96 bytes are copied by
+invocation; its time is the least of five. On a software adapter with fewer than eight cores, rows of up to 96 bytes are copied by
 a shader where 12 bytes or more divide their length and stride, and other rows of 16 bytes and more through a texture. A command for
 each row took 25 ms for the rows of 1 KiB.
 
