@@ -26,8 +26,7 @@ const software =
 
 SwiftShader with ${availableParallelism()} cores, and copies of 16 MiB: the median of 30 copies, each with its wait, and next to it the bandwidth of
 ten copies before one wait. With eight cores or more a shader moves rows of up to 2 KiB, and longer rows go
-[through a texture](../../docs/decisions/rows-through-a-texture.md). One \`copyBufferToBuffer\` took 1.3 to 1.9 ms in some runs and 2.1 to 3.3 in
-others, and the bandwidth of rows was 0.34 to 0.69 in the former and 0.58 to 1.12 in the latter.
+[through a texture](../../docs/decisions/rows-through-a-texture.md).
 
 ${stridedTable(measure(softwareVulkan))}
 `;

@@ -23,7 +23,8 @@ const MANY_UNITS = 2 ** 16;
 
 /**
  * For software adapters: a move as moves whose tiles do not reach over the end of an axis. A shader has to test each unit
- * of a tile that does, and then a software adapter takes twice as long.
+ * of a tile that does, and then a software adapter takes twice as long. Units below a word stay in one move, because
+ * words between two moves would belong to both.
  */
 export function* inWholeTiles(move: Move, tileSize: number): Generator<Move> {
   const { shape, unit } = move;
