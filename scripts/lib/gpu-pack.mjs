@@ -95,12 +95,12 @@ function copyDawn() {
     copyInto(join(dawn, file));
   }
   copyInto('.libraries/package.json');
-  const adapter = softwareAdapter();
-  if (adapter === null)
+  const adapter = softwareAdapter() ?? '';
+  const files = ['libvulkan.so.1', 'libvk_swiftshader.so', 'vk_swiftshader_icd.json'];
+  if (!files.every((file) => existsSync(join(adapter, file))))
     throw new Missing('Chromium with its software adapter. Install it (Debian: apt install chromium).');
   mkdirSync(at(folder, 'vulkan'));
-  for (const file of ['libvulkan.so.1', 'libvk_swiftshader.so', 'vk_swiftshader_icd.json'])
-    copyFileSync(join(adapter, file), at(folder, 'vulkan', file));
+  for (const file of files) copyFileSync(join(adapter, file), at(folder, 'vulkan', file));
 }
 
 /** Packs, after everything is built. */
