@@ -3,13 +3,13 @@
  */
 
 import { cpu, type DeviceInfo } from '../device.js';
-import { type DTypeInfo, dtypeFromCode, dtypeFromName, TypeCode } from '../dtype.js';
+import { type DTypeInfo, dtypeFromName } from '../dtype.js';
 import { UnsupportedDTypeError } from '../errors.js';
 import { sizeOf, spanOf } from '../layout.js';
 import { NativeStorage } from '../native/native-storage.js';
 import { allocateLike } from '../storage/allocate.js';
 import type { Pass } from '../storage/backend.js';
-import { Descriptor, Flag } from '../storage/descriptor.js';
+import { Descriptor, Flag, isBitwise, paddedBytes } from '../storage/descriptor.js';
 import { releaseOnError } from '../storage/storage.js';
 import { passesOf } from '../values/pass.js';
 import { currentHandle } from './current.js';
@@ -201,21 +201,10 @@ function placeNear({ device }: Descriptor): DeviceInfo {
   return device.isHostAccessible ? cpu : device;
 }
 
-/** Padded elements as vectors of bytes. No other element uses their bytes. */
-function paddedBytes({ storage, device, shape, strides, bitOffset, strideBits }: Descriptor): Descriptor {
-  const bytes = dtypeFromCode(TypeCode.uint, 8, strideBits / 8);
-  return new Descriptor(storage, bytes, device, shape, strides, bitOffset, 0);
-}
-
 /** True when all elements are the same value in host memory. */
 function isRepeated({ shape, strides, device, dtype }: Descriptor): boolean {
   if (dtype.isSubByte || device.kind === 'cuda' || sizeOf(shape) === 1) return false;
   return strides.every((step, axis) => step === 0 || shape[axis] === 1);
-}
-
-/** True for packed elements that share bytes but do not fill whole bytes in order. */
-function isBitwise({ dtype, isPadded, isContiguous, bitOffset }: Descriptor): boolean {
-  return dtype.isSubByte && !isPadded && !(isContiguous && bitOffset % 8 === 0);
 }
 
 function bitwiseError({ dtype, device }: Descriptor): UnsupportedDTypeError {

@@ -4,7 +4,7 @@
  */
 
 import type { DeviceInfo } from '../device.js';
-import { type DTypeInfo, sizeBytes, strideBits, type TypedArray } from '../dtype.js';
+import { type DTypeInfo, dtypeFromCode, sizeBytes, strideBits, TypeCode, type TypedArray } from '../dtype.js';
 import { LayoutError, UnsupportedDeviceError } from '../errors.js';
 import { isContiguous, type Layout, sizeOf, spanOf } from '../layout.js';
 import type { Storage } from './storage.js';
@@ -240,4 +240,15 @@ export class Descriptor {
     storage.shownBy(made.data);
     return made.data;
   }
+}
+
+/** True for packed elements that share bytes but do not fill whole bytes in order. */
+export function isBitwise({ dtype, isPadded, isContiguous, bitOffset }: Descriptor): boolean {
+  return dtype.isSubByte && !isPadded && !(isContiguous && bitOffset % 8 === 0);
+}
+
+/** Padded elements as vectors of bytes. No other element uses their bytes. */
+export function paddedBytes({ storage, device, shape, strides, bitOffset, strideBits }: Descriptor): Descriptor {
+  const bytes = dtypeFromCode(TypeCode.uint, 8, strideBits / 8);
+  return new Descriptor(storage, bytes, device, shape, strides, bitOffset, 0);
 }

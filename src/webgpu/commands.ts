@@ -1,9 +1,9 @@
 /** Commands that copy elements inside one GPUDevice, and the temporary buffers that they need. */
 
-import { dtypeFromCode, dtypeFromName, TypeCode } from '../dtype.js';
+import { dtypeFromName } from '../dtype.js';
 import { BufferError, UnsupportedDTypeError } from '../errors.js';
 import { rowMajorStrides } from '../layout.js';
-import { Descriptor, Flag } from '../storage/descriptor.js';
+import { Descriptor, Flag, isBitwise, paddedBytes } from '../storage/descriptor.js';
 import type { GpuStorage } from '../storage/storage.js';
 import { passesOf } from '../values/pass.js';
 import { type GpuBuffer, type GpuEncoder, Usage } from './api.js';
@@ -28,19 +28,11 @@ const tileSizes = { hardware: 1, software: 16 };
 
 const byte = dtypeFromName('uint8');
 
-/** True for packed elements that share bytes but do not fill whole bytes in order. */
-export function isBitwise({ dtype, isPadded, isContiguous, bitOffset }: Descriptor): boolean {
-  return dtype.isSubByte && !isPadded && !(isContiguous && bitOffset % 8 === 0);
-}
-
 /** Elements narrower than a byte as bytes: a padded element is one or more, and packed elements in order fill bytes. */
 export function asBytes(descriptor: Descriptor): Descriptor {
-  const { storage, dtype, device, shape, strides, bitOffset, isPadded, nbytes, strideBits } = descriptor;
+  const { storage, dtype, device, bitOffset, isPadded, nbytes } = descriptor;
   if (!dtype.isSubByte) return descriptor;
-  if (isPadded) {
-    const bytes = dtypeFromCode(TypeCode.uint, 8, strideBits / 8);
-    return new Descriptor(storage, bytes, device, shape, strides, bitOffset, 0);
-  }
+  if (isPadded) return paddedBytes(descriptor);
   if (!isBitwise(descriptor)) return new Descriptor(storage, byte, device, [nbytes], [1], bitOffset, 0);
   throw new UnsupportedDTypeError(
     dtype.name,
