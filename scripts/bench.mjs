@@ -1,13 +1,19 @@
 // npm run bench: runs all benchmarks, or the named ones: npm run bench -- exchange. Results go to bench/results.
+// A benchmark with rounds takes their number: npm run bench -- server --rounds 3.
 import { readdirSync } from 'node:fs';
-import { prepare } from './lib/setup.mjs';
+import { installEnvironment, installFastAPI } from './lib/environments.mjs';
+import { prepare } from './lib/needs.mjs';
 import { at, main, run } from './lib/steps.mjs';
 
 await main(async () => {
-  const [filter = ''] = process.argv.slice(2);
+  const [filter = '', ...options] = process.argv.slice(2);
   await prepare();
-  for (const file of readdirSync(at('build/bench')).filter((f) => f.endsWith('.bench.js') && f.includes(filter))) {
+  const files = readdirSync(at('build/bench')).filter((file) => file.endsWith('.bench.js') && file.includes(filter));
+  if (files.includes('server.bench.js') || files.includes('alternatives.bench.js')) await installFastAPI();
+  if (files.includes('onnxruntime.bench.js'))
+    await installEnvironment('.venv-onnxruntime', 'requirements/onnxruntime.txt');
+  for (const file of files) {
     console.log(`\n${file}`);
-    await run(process.execPath, ['--expose-gc', at('build/bench', file)], { show: true });
+    await run(process.execPath, ['--expose-gc', at('build/bench', file), ...options], { show: true });
   }
 });

@@ -9,7 +9,7 @@ import { assertAddon } from './lib/check-addon.mjs';
 import { headers, warningFlags } from './lib/native.mjs';
 import { checkNode, installPackages } from './lib/setup.mjs';
 import { at, inParallel, Missing, main, run, step, whenChanged } from './lib/steps.mjs';
-import { linkedOf, prebuildOf, targets } from './lib/targets.mjs';
+import { addonInputs, linkedOf, prebuildOf, targets } from './lib/targets.mjs';
 import { installZig, zig } from './lib/zig.mjs';
 
 const objectOf = (folder, source) => join(folder, `${source.replaceAll('/', '-')}.o`);
@@ -77,8 +77,7 @@ const buildAgain = (target) =>
 
 const build = (target) =>
   step(`C++: ${target.name}`, async () => {
-    const inputs = ['native', 'include', 'requirements-zig.txt', 'scripts/build-all.mjs', 'scripts/lib/targets.mjs'];
-    await whenChanged(`native-${target.name}`, inputs, [linkedOf(target.name)], () =>
+    await whenChanged(`native-${target.name}`, addonInputs, [linkedOf(target.name)], () =>
       compile(target, dirname(linkedOf(target.name))),
     );
     const path = at(prebuildOf(target.name));

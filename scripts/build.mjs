@@ -1,5 +1,5 @@
-// npm run build: builds the package from a fresh clone.
-import { buildNative } from './lib/native.mjs';
+// npm run build: builds the package from a fresh clone. `-- --debug` also builds an addon for debuggers.
+import { buildDebug, buildNative } from './lib/native.mjs';
 import { buildTypeScript, checkNode, installPackages } from './lib/setup.mjs';
 import { main } from './lib/steps.mjs';
 
@@ -8,4 +8,5 @@ await main(async () => {
   await installPackages();
   await buildTypeScript();
   await buildNative();
+  if (process.argv.includes('--debug')) await buildDebug();
 });

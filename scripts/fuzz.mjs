@@ -1,12 +1,12 @@
-// npm run fuzz -- [core|workers|files|python|tvm-ffi] [--minutes n] [--seed s]: runs random operations against an oracle. Each run is a
+// npm run fuzz -- [core|adapters|workers|files|python|tvm-ffi] [--minutes n] [--seed s]: runs random operations against an oracle. Each run is a
 // separate process with its own seed, alternately with flags that make the garbage collector move objects and run
 // often. A failure prints its command and the last operations.
 import { mkdirSync, readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
-import { prepare } from './lib/setup.mjs';
+import { prepare } from './lib/needs.mjs';
 import { at, Missing, main, run } from './lib/steps.mjs';
 
-const suites = { core: 20_000, workers: 20, files: 5000, python: 5000, 'tvm-ffi': 10_000 };
+const suites = { core: 20_000, adapters: 20_000, workers: 20, files: 5000, python: 5000, 'tvm-ffi': 10_000 };
 const collectors = [
   [],
   ['--stress-compaction'],

@@ -2,7 +2,7 @@
 // run gpu -- pack: makes a folder .gpu that runs them on another machine.
 import { packGpuSuite } from './lib/gpu-pack.mjs';
 import { gpuMissing, runGpuSuite } from './lib/gpu-suite.mjs';
-import { prepare } from './lib/setup.mjs';
+import { prepare } from './lib/needs.mjs';
 import { main, root } from './lib/steps.mjs';
 
 await main(async () => {

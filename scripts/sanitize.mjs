@@ -4,8 +4,8 @@
 import { mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { buildSanitized } from './lib/native.mjs';
+import { prepare } from './lib/needs.mjs';
 import { runTests, summary } from './lib/run-tests.mjs';
-import { prepare } from './lib/setup.mjs';
 import { at, Missing, main, run } from './lib/steps.mjs';
 
 /** The settings of each sanitizer. `thread` makes everything about ten times slower, so it runs only threaded tests. */
@@ -24,7 +24,7 @@ const sanitizers = {
     suites: /^(unit\/|native\/|cuda\/|files\/|shared\/|interop\/(python\/[a-z]+\.|tvm-ffi\/|libraries\/))/,
     // These tests need too much memory or time: sanitized memory is not reused at once, and 600 seconds of SIMD
     // comparisons find nothing more. native/load tests the addon of the package, not this one. compile runs compilers.
-    without: /unit\/values\/(identical|rows)|native\/(large-blocks|load)|interop\/python\/lifetime|tvm-ffi\/compile/,
+    without: /native\/(convert|large-blocks|load)|interop\/python\/lifetime|tvm-ffi\/compile/,
   },
   thread: {
     flags: ['-fsanitize=thread'],

@@ -2,7 +2,8 @@
 // latencies. An hour or more writes bench/results/soak.md. `npm run soak -- ray` runs tasks and actors on a Ray cluster of
 // this machine, while it kills their processes at random; an hour or more writes bench/results/soak-ray.md.
 import { parseArgs } from 'node:util';
-import { installCluster, prepare } from './lib/setup.mjs';
+import { installCluster } from './lib/environments.mjs';
+import { prepare } from './lib/needs.mjs';
 import { at, main, run } from './lib/steps.mjs';
 
 await main(async () => {

@@ -3,7 +3,8 @@
 import { installBundlers, packForBundlers } from './lib/bundlers.mjs';
 import { buildNative } from './lib/native.mjs';
 import { runTests, summary } from './lib/run-tests.mjs';
-import { buildTests, buildTypeScript, checkNode, installPackages, installRuntimes } from './lib/setup.mjs';
+import { installRuntimes } from './lib/runtimes.mjs';
+import { buildTests, buildTypeScript, checkNode, installPackages } from './lib/setup.mjs';
 import { at, main } from './lib/steps.mjs';
 
 await main(async () => {

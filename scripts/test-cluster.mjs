@@ -1,19 +1,12 @@
 // npm run test:cluster: runs the tests with real Ray and Dask clusters on this machine. `-- nodes` runs the files whose
 // path contains that, `-- ends --runtime bun --rounds 100` runs them on another runtime, and programs a hundred times.
 import { parseArgs } from 'node:util';
+import { installCluster } from './lib/environments.mjs';
 import { installLibraries } from './lib/libraries.mjs';
 import { buildNative } from './lib/native.mjs';
 import { runTests, summary } from './lib/run-tests.mjs';
-import {
-  buildTests,
-  buildTypeScript,
-  checkNode,
-  installCluster,
-  installPackages,
-  installRuntimes,
-  runtimePath,
-  runtimes,
-} from './lib/setup.mjs';
+import { installRuntimes, runtimePath, runtimes } from './lib/runtimes.mjs';
+import { buildTests, buildTypeScript, checkNode, installPackages } from './lib/setup.mjs';
 import { at, Missing, main } from './lib/steps.mjs';
 
 await main(async () => {

@@ -1,46 +1,12 @@
 // npm run test:pythons: runs the Python tests on every CPython from 3.9 on that this machine has, with the same addon.
 // It finds the executables in PYTHONS (separated as in PATH), the versions of pyenv, and python3.x on the PATH. `--
 // 3.12` runs one version.
-import { existsSync, readdirSync } from 'node:fs';
-import { homedir } from 'node:os';
-import { delimiter, join } from 'node:path';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { prepare } from './lib/needs.mjs';
+import { findPythons } from './lib/pythons.mjs';
 import { runTests, summary } from './lib/run-tests.mjs';
-import { prepare } from './lib/setup.mjs';
 import { at, main, run, step } from './lib/steps.mjs';
-
-function candidates() {
-  const named = (process.env.PYTHONS ?? '').split(delimiter).filter((path) => path !== '');
-  const pyenv = join(process.env.PYENV_ROOT ?? join(homedir(), '.pyenv'), 'versions');
-  const installed = existsSync(pyenv)
-    ? readdirSync(pyenv).map((version) => join(pyenv, version, 'bin', 'python3'))
-    : [];
-  const onPath = ['9', '10', '11', '12', '13', '13t', '14', '14t'].map((minor) => `python3.${minor}`);
-  return [...named, ...installed, ...onPath];
-}
-
-const question =
-  'import json, sys, sysconfig as s; print(json.dumps([list(sys.version_info[:2]), bool(s.get_config_var("Py_GIL_DISABLED")), ' +
-  'bool(s.get_config_var("Py_ENABLE_SHARED")), ".".join(map(str, sys.version_info[:3]))]))';
-
-/** The first Python of each version, with a shared library. */
-async function findPythons() {
-  const found = new Map();
-  for (const executable of candidates()) {
-    try {
-      const { output } = await run(executable, ['-c', question]);
-      const [[major, minor], isFree, isShared, version] = JSON.parse(output.trim().split('\n').at(-1));
-      const name = `3.${minor}${isFree ? 't' : ''}`;
-      if (major !== 3 || minor < 9 || found.has(name)) continue;
-      if (isShared) found.set(name, { name, version, executable });
-      else console.log(`${executable}: left out, it has no shared library`);
-    } catch {
-      // It does not exist, or it is a shim of a version that is not active.
-    }
-  }
-  return [...found.values()].sort(
-    (a, b) => Number.parseInt(a.name.slice(2), 10) - Number.parseInt(b.name.slice(2), 10),
-  );
-}
 
 /** A virtual environment with the newest NumPy that has a wheel for this Python. */
 async function makeEnvironment({ name, version, executable }) {

@@ -1,8 +1,9 @@
 // npm run test:upstream: runs the tests in the wheels of NumPy and pyarrow inside our embedded Python and in Python
 // itself. Tests that pass in Python must pass here. `-- numpy` runs the suites whose name contains that.
 import { mkdirSync, readFileSync, rmSync } from 'node:fs';
+import { installUpstream } from './lib/environments.mjs';
 import { buildNative } from './lib/native.mjs';
-import { buildTypeScript, checkNode, installPackages, installUpstream } from './lib/setup.mjs';
+import { buildTypeScript, checkNode, installPackages } from './lib/setup.mjs';
 import { at, main, run, step } from './lib/steps.mjs';
 
 /** The suites: a package and its files. Files that compile extensions or need other programs are omitted. */

@@ -74,7 +74,7 @@ const firefoxSettings = ['dom.webgpu.enabled', 'gfx.webgpu.ignore-blocklist']
   .map((name) => `user_pref("${name}", true);\n`)
   .join('');
 
-function argumentsFor(path, profile, url) {
+function argumentsFor(path, profile, url, flags) {
   if (isFirefox(path)) return ['--headless', '--no-remote', '--profile', profile, url];
   return [
     '--headless',
@@ -90,19 +90,20 @@ function argumentsFor(path, profile, url) {
     '--remote-debugging-pipe', // closes when this process ends for any reason
     '--js-flags=--expose-gc',
     `--user-data-dir=${profile}`,
+    ...flags,
     url,
   ];
 }
 
 /**
- * Opens a page in a new profile. `close()` ends the browser with all of its processes; `ended` resolves with the reason
- * it ended.
+ * Opens a page in a new profile. `flags`: more arguments for Chromium. `close()` ends the browser with all of its
+ * processes; `ended` resolves with the reason it ended, and `pipes` lead to the debugger of Chromium.
  */
-export function openPage(path, url) {
+export function openPage(path, url, flags = []) {
   const profile = mkdtempSync(join(tmpdir(), 'dlpack-browser-'));
   const folder = isFirefox(path) ? softwareAdapter() : null;
   if (isFirefox(path)) writeFileSync(join(profile, 'user.js'), firefoxSettings);
-  const child = spawn(path, argumentsFor(path, profile, url), {
+  const child = spawn(path, argumentsFor(path, profile, url, flags), {
     env: { ...process.env, ...(folder === null ? {} : softwareEnvironment(folder)) },
     stdio: ['ignore', 'ignore', 'pipe', 'pipe', 'pipe'],
     detached: process.platform !== 'win32', // a separate process group
@@ -131,5 +132,5 @@ export function openPage(path, url) {
     rmSync(profile, { recursive: true, force: true, maxRetries: 5 });
     return !signalAll(0);
   };
-  return { ended, close };
+  return { ended, close, pipes: child.stdio.slice(3) };
 }

@@ -61,6 +61,26 @@ function versionProblems(target, found) {
   return versions.filter((v) => newer(v, target.glibc)).map((v) => `it needs glibc ${v}, newer than ${target.glibc}`);
 }
 
+const guardsStack = ({ imports }) => imports.some((name) => name.endsWith('__stack_chk_fail'));
+const problemUnless = (isGood, problem) => (isGood ? [] : [problem]);
+
+/** What each system has against errors in native code. */
+const hardeningProblems = {
+  elf: (found, target) => [
+    ...problemUnless(found.isReadOnlyAfterLoading && found.isBoundAtOnce, 'its table of imports stays writable'),
+    ...problemUnless(!found.hasExecutableStack, 'it makes the stack executable'),
+    ...problemUnless(guardsStack(found), 'its functions do not guard the stack'),
+    // musl has no functions that check sizes.
+    ...problemUnless(
+      target.glibc === undefined || found.imports.some((name) => /^__\w+_chk$/.test(name)),
+      'its calls of libc do not check sizes',
+    ),
+  ],
+  macho: (found) => problemUnless(guardsStack(found), 'its functions do not guard the stack'),
+  pe: ({ characteristics }) =>
+    problemUnless((characteristics & 0x160) === 0x160, 'its addresses are fixed, or its data can be executed'),
+};
+
 /** Everything wrong with the addon of a target; empty for a good one. */
 export function problemsOf(target, bytes) {
   const found = inspectAddon(bytes);
@@ -76,7 +96,12 @@ export function problemsOf(target, bytes) {
   // Text of the kernels in PTX.
   if (bytes.includes('.visible .entry') !== target.hasCuda)
     problems.push(target.hasCuda ? 'it has no kernels for CUDA' : 'it has kernels for CUDA, which this system lacks');
-  return [...problems, ...versionProblems(target, found), ...nodeApiProblems[found.format](found, bytes)];
+  return [
+    ...problems,
+    ...versionProblems(target, found),
+    ...hardeningProblems[found.format](found, target),
+    ...nodeApiProblems[found.format](found, bytes),
+  ];
 }
 
 /** Throws unless the addon of this target is good. */

@@ -3,6 +3,7 @@
 // and maps took 115 kB of the package.
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, dirname, relative, resolve } from 'node:path';
+import { hideConstructors } from './declarations.mjs';
 import { at } from './steps.mjs';
 
 const targetsOf = (entry) =>
@@ -53,8 +54,8 @@ const basics = ['errors', 'dtype', 'device', 'layout'];
  * a chunk of their own costs more than their lines.
  */
 const small = {
-  'index.ts': ['storage/debug', 'mdspan/driver', 'adapters/gpu-buffers'],
-  'index.node.ts': ['native/stats'],
+  'index.ts': ['storage/debug', 'storage/memory-sources', 'mdspan/driver', 'adapters/gpu-buffers', 'files/crc32'],
+  'index.node.ts': ['native/external'],
 };
 
 /** Resolves imports in src. All files count as having side effects; package.json names those in dist without any. */
@@ -106,6 +107,26 @@ async function withConstants(transform, text) {
   }, constant);
 }
 
+/**
+ * Binds each import from another chunk to a constant. An imported name costs a load and a check at each use, and V8 does not
+ * fold it into optimised code. No export changes after its chunk was evaluated, except within its own chunk.
+ */
+function withBoundImports(text) {
+  const names = [];
+  const imports = text.replaceAll(/^import \{\n([^}]+)\} from /gm, (_, list) => {
+    const bound = list.replaceAll(/^ {2}([\w$]+)(?: as ([\w$]+))?(?=,?$)/gm, (_, name, local = name) => {
+      names.push(local);
+      return `  ${name} as import_${local}`;
+    });
+    return `import {\n${bound}} from `;
+  });
+  const end = [...imports.matchAll(/^(?:\} from |import )".*";\n/gm)].at(-1);
+  if (end === undefined) return text;
+  const after = end.index + end[0].length;
+  const constants = names.map((name) => `const ${name} = import_${name};\n`).join('');
+  return imports.slice(0, after) + constants + imports.slice(after);
+}
+
 /** A class that refers to itself becomes `const Tensor = class _Tensor`, and users would see the inner name. */
 const withOwnNames = (text) =>
   [...text.matchAll(/\b(\w+) ?= ?class _\1\b/g)].reduce(
@@ -123,12 +144,21 @@ const unavailable = (name) =>
   function () {
     throw new LoadError(
       \`the native part of dlpack, which \${name} of ${subpath} needs\`,
-      ['this is a bundle for a browser, where no native code runs'],
+      ['this is a bundle for a browser or for React Native, where no addon of Node runs'],
       ['import ${subpath} only in code for Node, Bun or Deno'],
     );
   };
 ${lines.join('\n')}
 `;
+}
+
+function trimDeclarations() {
+  for (const name of readdirSync(at('dist'), { recursive: true })) {
+    if (!name.endsWith('.d.ts')) continue;
+    const text = readFileSync(at('dist', name), 'utf8');
+    const trimmed = hideConstructors(text);
+    if (trimmed !== text) writeFileSync(at('dist', name), trimmed);
+  }
 }
 
 /** Deletes the declarations that no entry's types lead to, more than a third of all. */
@@ -172,6 +202,7 @@ export async function bundleDist() {
     chunkNames: 'chunks/pure-[hash]',
     metafile: true,
     write: false,
+    loader: { '.py': 'text' },
     plugins: [sources],
   });
   // Chunks that only entries with native code load keep their side effects; package.json names them by their prefix.
@@ -183,7 +214,7 @@ export async function bundleDist() {
     const [largest] = Object.entries(metafile.outputs[path].inputs).sort(
       ([, a], [, b]) => b.bytesInOutput - a.bytesInOutput,
     );
-    const file = largest[0].replace(/^.*\bsrc\/(.*)\.ts$/, '$1').replaceAll('/', '-');
+    const file = largest[0].replace(/^.*\bsrc\/(.*)\.(?:ts|py)$/, '$1').replaceAll('/', '-');
     return `${pure.has(path) ? 'pure' : 'node'}-${file}`;
   };
   const renamed = Object.keys(metafile.outputs)
@@ -197,7 +228,8 @@ export async function bundleDist() {
     const target = rename(path);
     mkdirSync(dirname(target), { recursive: true });
     const code = emptyChunks.reduce((rest, name) => rest.replace(new RegExp(`^import ".*/${name}";\n`, 'm'), ''), text);
-    writeFileSync(target, rename(withOwnNames(await withConstants(transform, code))));
+    const constant = withOwnNames(await withConstants(transform, code));
+    writeFileSync(target, rename(basename(target).startsWith('node-') ? withBoundImports(constant) : constant));
   }
   for (const entry of named.filter(isBrowserEntry)) {
     const { exports } = metafile.outputs[entry.replace('.browser.js', '.js')];
@@ -215,11 +247,13 @@ export async function bundleDist() {
       minifyWhitespace: true,
       minifySyntax: true, // names stay, because the names of errors are those of their classes
       tsconfigRaw,
+      loader: { '.py': 'text' },
       write: false,
       plugins: [sources],
     })
   ).outputFiles;
   writeFileSync(at(oneFile), withOwnNames(page.text));
+  trimDeclarations();
   pruneDeclarations([...entries.filter((entry) => !isBundleEntry(entry)), oneFile]);
   const addon = readFileSync(at('src/native/addon.cts'), 'utf8');
   const { code } = await transform(addon, { loader: 'ts', format: 'cjs', tsconfigRaw });

@@ -13,7 +13,7 @@ import {
 } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
 import { softwareAdapter } from './browser.mjs';
-import { runtimePath, runtimes } from './setup.mjs';
+import { runtimePath, runtimes } from './runtimes.mjs';
 import { at, Missing, root, run, step, whenChanged } from './steps.mjs';
 
 const folder = '.gpu';
@@ -88,19 +88,18 @@ async function copyTvmFfi() {
   copyInto('examples/kernels/add_one_cuda.cu');
 }
 
-/** Dawn for Node, and Chromium's software adapter with its Vulkan loader. The driver of the GPU is on the other machine. */
+/** Dawn for Node, and Chromium's Vulkan loader. The driver of the GPU is on the other machine. */
 function copyDawn() {
   const dawn = '.libraries/node_modules/webgpu';
   for (const file of ['index.js', 'package.json', `dist/${process.platform}-${process.arch}/dawn.node`]) {
     copyInto(join(dawn, file));
   }
   copyInto('.libraries/package.json');
-  const adapter = softwareAdapter() ?? '';
-  const files = ['libvulkan.so.1', 'libvk_swiftshader.so', 'vk_swiftshader_icd.json'];
-  if (!files.every((file) => existsSync(join(adapter, file))))
-    throw new Missing('Chromium with its software adapter. Install it (Debian: apt install chromium).');
+  const loader = join(softwareAdapter() ?? '', 'libvulkan.so.1');
+  if (!existsSync(loader))
+    throw new Missing('Chromium with its Vulkan loader. Install it (Debian: apt install chromium).');
   mkdirSync(at(folder, 'vulkan'));
-  for (const file of files) copyFileSync(join(adapter, file), at(folder, 'vulkan', file));
+  copyFileSync(loader, at(folder, 'vulkan/libvulkan.so.1'));
 }
 
 /** Packs, after everything is built. */

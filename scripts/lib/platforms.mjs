@@ -1,9 +1,10 @@
 // Other platforms on this machine: an emulator or a loader for each, a Node, and a tree with the addon of that platform.
 import { chmodSync, cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { installApt } from './apt.mjs';
 import { fetchDebian } from './debian.mjs';
 import { headers } from './native.mjs';
 import { armLibraries, installArmPython, installWindowsPython } from './platform-pythons.mjs';
-import { installApt, npm } from './setup.mjs';
+import { npm } from './setup.mjs';
 import { at, online, run, whenChanged } from './steps.mjs';
 import { linkedOf, prebuildOf, targets } from './targets.mjs';
 import { zig } from './zig.mjs';

@@ -1,5 +1,6 @@
 // Runs compiled test files, each in a separate process, and adds up their results.
 import { existsSync, readdirSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
 import { join, relative } from 'node:path';
 import { at, root, run } from './steps.mjs';
 
@@ -12,7 +13,15 @@ function testFiles(folder) {
 }
 
 /** Test folders with their own command. */
-const apart = { gpu: 'npm run gpu', bundlers: 'npm run test:bundlers', cluster: 'npm run test:cluster' };
+const apart = {
+  gpu: 'npm run gpu',
+  bundlers: 'npm run test:bundlers',
+  cluster: 'npm run test:cluster',
+  peers: 'npm run test:peers',
+};
+
+/** A test that waits for ever must not hide its name. The longest file takes two minutes on an idle machine. */
+const minutes = 25;
 
 /**
  * Runs all test files whose path contains `filter` with `command` and returns the result counts. `intoFiles` is for
@@ -27,7 +36,7 @@ export async function runTests(options) {
     env = {},
     cwd = root,
     intoFiles = false,
-    workers = 2,
+    workers = availableParallelism() + 1, // tests wait for children and timers, too
     after = () => {},
   } = options;
   const folder = options.folder ?? at('build/tests');
@@ -46,7 +55,13 @@ export async function runTests(options) {
     for (let file = queue.shift(); file !== undefined; file = queue.shift()) {
       const start = performance.now();
       const into = intoFiles ? `${file}.output` : undefined;
-      const { code, signal, output } = await run(command, [...args, file], { cwd, env, into, allowFailure: true });
+      const { code, signal, output } = await run(command, [...args, file], {
+        cwd,
+        env,
+        into,
+        minutes,
+        allowFailure: true,
+      });
       after(relative(folder, file));
       const lines = output.trimEnd().split('\n');
       const result = lines.findLast((line) => line.startsWith('RESULT '));

@@ -51,6 +51,15 @@ function zigArch(arch) {
   return arch === 'x64' ? 'x86_64' : 'aarch64';
 }
 
+/** What an addon of `npm run build:all` is made of. */
+export const addonInputs = [
+  'native',
+  'include',
+  'requirements/zig.txt',
+  'scripts/build-all.mjs',
+  'scripts/lib/targets.mjs',
+];
+
 /** The size limits of an addon. A smaller file is incomplete, and a larger file contains something unexpected. */
 export const sizes = { least: 250 * kilobyte, most: 1280 * kilobyte };
 

@@ -1,10 +1,10 @@
 // Zig from PyPI: Clang, linkers and the C libraries of every target in one wheel.
 import { readdirSync } from 'node:fs';
-import { installEnvironment } from './setup.mjs';
+import { installEnvironment } from './environments.mjs';
 import { at } from './steps.mjs';
 
 /** Zig, the compiler of `npm run build:all`. */
-export const installZig = () => installEnvironment('.venv-zig', 'requirements-zig.txt');
+export const installZig = () => installEnvironment('.venv-zig', 'requirements/zig.txt');
 
 /** The path of the compiler itself, because the module in the wheel would start a Python for each file. */
 export function zig() {

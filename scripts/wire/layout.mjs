@@ -1,12 +1,15 @@
 // Writes the files of the wire. Fields lie in the order of the table, each aligned to its size, like the members of a
 // C++ struct. A message is a whole number of words.
-import { firstSlot, groups, keptLayouts, maxNdim, statuses, wireWords } from './messages.mjs';
+import { detachedBit, firstSlot, groups, keptLayouts, layoutSlot, maxNdim, statuses, wireWords } from './messages.mjs';
 
 const scalars = {
-  u32: { bytes: 4, c: 'uint32_t' },
-  i32: { bytes: 4, c: 'int32_t' },
-  f64: { bytes: 8, c: 'double' },
-  u64: { bytes: 8, c: 'uint64_t' },
+  u32: { bytes: 4, c: 'uint32_t', array: 'u32', value: 'number' },
+  i32: { bytes: 4, c: 'int32_t', array: 'i32', value: 'number' },
+  f64: { bytes: 8, c: 'double', array: 'f64', value: 'number' },
+  u64: { bytes: 8, c: 'uint64_t', array: 'u64', value: 'bigint' },
+  i64: { bytes: 8, c: 'int64_t', array: 'i64', value: 'bigint' },
+  // The address of a native object: in JavaScript the double with the same bits (src/tvm-ffi/codec/any.ts).
+  address: { bytes: 8, c: 'uint64_t', array: 'f64', value: 'number' },
 };
 
 const snake = (name) => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
@@ -16,13 +19,13 @@ const wireTensor = groups.flatMap((group) => group.messages).find((message) => m
 
 function layOut({ fields }) {
   let end = 0;
-  const placed = fields.map(([name, type, comment, length = 1]) => {
+  const placed = fields.map(([name, type, comment, length = 1, place = undefined]) => {
     const { bytes, size } =
       type === 'tensor'
         ? { bytes: 8, size: layOut(wireTensor).bytes }
         : { ...scalars[type], size: scalars[type]?.bytes };
     if (size === undefined) throw new Error(`${name} has the unknown type ${type}`);
-    const offset = roundUp(end, bytes);
+    const offset = place ?? roundUp(end, bytes);
     end = offset + size * length;
     return { name, type, comment, length, offset };
   });
@@ -31,16 +34,60 @@ function layOut({ fields }) {
 
 const origin = 'Written by "npm run wire" from scripts/wire/messages.mjs; change it there.';
 
+const capitalised = (name) => `${name[0].toUpperCase()}${name.slice(1)}`;
+
+/** The TypeScript of a field: functions that read it and write it in a slot or, for a message with a place of its own, there. */
+function typescriptField({ at, block }, { name, type, comment, length, offset }) {
+  const slot = at === undefined ? ['slot: number'] : [];
+  const sum = (...terms) => terms.filter((term) => term !== 0).join(' + ') || '0';
+  const doc = `  /** ${capitalised(comment)}. */`;
+  const word = (title) =>
+    `${title}\n  ${name}At: (${slot}): number => ${at === undefined ? sum('slot', offset / 8) : at + offset / 8},`;
+  if (type === 'tensor') return [word(doc)];
+  const { bytes, value } = scalars[type];
+  const array = block === undefined ? scalars[type].array : block;
+  const isArray = length !== 1;
+  const scale = 8 / bytes;
+  const start =
+    at === undefined ? [scale === 1 ? 'slot' : `slot * ${scale}`, offset / bytes] : [at * scale + offset / bytes];
+  const index = sum(...start, ...(isArray ? ['i'] : []));
+  const parameters = [...slot, ...(isArray ? ['i: number'] : [])];
+  const functions = [
+    `${doc}\n  ${name}: (${parameters.join(', ')}): ${value} => ${array}[${index}] as ${value},`,
+    `  set${capitalised(name)}: (${[...parameters, `value: ${value}`].join(', ')}): void => {\n    ${array}[${index}] = value;\n  },`,
+  ];
+  if (isArray && block !== undefined) functions.push(`  ${name.toUpperCase()}_LENGTH: ${length},`);
+  return isArray && bytes === 8 ? [...functions, word('  /** The word where they begin. */')] : functions;
+}
+
 function typescriptMessage(message) {
   const { placed, bytes } = layOut(message);
-  const lines = placed.map(({ name, type, comment, length, offset }) => {
-    const index = offset / (type === 'tensor' ? 8 : scalars[type].bytes);
-    const array = type === 'tensor' ? 'word' : length === 1 ? type : `${type}[${length || ''}]`;
-    return `  ${snake(name).toUpperCase()} = ${index}, // ${array}: ${comment}`;
-  });
+  if (message.block !== undefined) return typescriptBlock(message, placed, bytes);
   // Slots begin at every second word, because some values need 16-byte alignment.
-  lines.push(`  WORDS = ${roundUp(bytes, 16) / 8},`);
-  return `/** ${message.comment} */\nexport const enum ${message.name} {\n${lines.join('\n')}\n}\n`;
+  const words = `  /** The size of its slot. */\n  WORDS: ${roundUp(bytes, 16) / 8},`;
+  const fields = placed.flatMap((field) => typescriptField(message, field));
+  return `/** ${message.comment} */\nexport const ${message.name} = {\n${[words, ...fields].join('\n')}\n};\n`;
+}
+
+/** A message in memory of its own, whose fields are all u32. */
+function typescriptBlock({ name, comment, block }, placed, bytes) {
+  const fields = placed.flatMap((field) => typescriptField({ at: 0, block }, field));
+  return `const ${block} = new Uint32Array(${bytes / 4});
+
+/** ${comment} */
+export const ${name} = {
+  buffer: ${block}.buffer,
+${fields.join('\n')}
+};
+`;
+}
+
+/** The size and place of a message, and the index of each field in the array of its type: for tests with a wire of their own. */
+export function indicesOf(name) {
+  const message = groups.flatMap((group) => group.messages).find((other) => other.name === name);
+  const { placed, bytes } = layOut(message);
+  const indices = placed.map(({ name, type, offset }) => [name, offset / (scalars[type]?.bytes ?? 8)]);
+  return { ...Object.fromEntries(indices), AT: message.at, WORDS: roundUp(bytes, 16) / 8 };
 }
 
 const upper = (name) => `k${name[0].toUpperCase()}${name.slice(1)}`;
@@ -55,28 +102,53 @@ function cppEnum({ name, comment, values, isScoped }) {
   return `// ${comment}\nenum ${isScoped ? 'class ' : ''}${name} : uint32_t {\n${lines.join('\n')}\n};\n`;
 }
 
+/** The arrays over the wire that the messages of a group use. */
+function arraysOf({ messages }) {
+  const used = messages.flatMap(({ fields }) => fields.map(([, type]) => scalars[type]?.array));
+  return Object.values(scalars)
+    .map(({ array }) => array)
+    .filter((array, i, all) => all.indexOf(array) === i && used.includes(array))
+    .sort();
+}
+
+/** The file of numbers that do not belong to a message. */
+function typescriptConstants() {
+  const status = statuses.map((name, number) => `  ${name} = ${number},`).join('\n');
+  return `/**
+ * Numbers of the wire.
+ * ${origin}
+ *
+ * @module
+ */
+
+/** The wire itself. */
+export const enum Wire {
+  WORDS = ${wireWords}, // of eight bytes
+  FIRST_SLOT = ${firstSlot}, // where requests begin, except the LayoutRequest
+  KEPT_LAYOUTS = ${keptLayouts}, // the number of layouts that native code keeps
+  DETACHED = ${detachedBit}, // added to the handle of a released storage whose ArrayBuffer JavaScript has detached
+}
+
+/** Outcomes of requests. */
+export const enum Status {
+${status}
+}
+`;
+}
+
 function typescript(group, isFirst) {
   const head = `/**
- * Indices into a slot of the wire, each into the array of its type: \`u32[slot * 2 + INDEX]\` and \`i32\`, \`f64[slot + INDEX]\` and
- * \`u64\`. WORDS is the size of the slot. Enums, because the bundler writes their numbers into the code: V8 inlines up to a limit
- * of bytecode, and names of constants took an export beyond it (5 of 58 ns).
+ * Messages on the wire: functions that read and write the fields of the message in a slot. Engines inline functions as
+ * short as these.
  * ${origin}
  *
  * @module
  */
 `;
-  const status = statuses.map((name, number) => `  ${name} = ${number},`).join('\n');
-  const constants = `/** The wire itself. */
-export const enum Wire {
-  WORDS = ${wireWords}, // of eight bytes
-  FIRST_SLOT = ${firstSlot}, // where requests begin
-  LAYOUT_MASK = ${keptLayouts - 1}, // the bits of a layout's number that are its place
-}
-
-/** Outcomes of requests. */
-export const enum Status {\n${status}\n}\n`;
+  const memory = isFirst ? './wire-memory.js' : '../native/wire-memory.js';
+  const imports = `import { wire } from '${memory}';\n\nconst { ${arraysOf(group).join(', ')} } = wire;\n`;
   const enums = (group.enums ?? []).map(typescriptEnum);
-  return [head, ...(isFirst ? [constants] : []), ...enums, ...group.messages.map(typescriptMessage)].join('\n');
+  return [head, imports, ...enums, ...group.messages.map(typescriptMessage)].join('\n');
 }
 
 function cppMessage(message) {
@@ -98,11 +170,17 @@ function header(group, isFirst) {
   const constants = `// Words of eight bytes.
 static const uint32_t kWireWords = ${wireWords};
 
-// Where requests begin.
+// Where the LayoutRequest is.
+static const uint32_t kLayoutSlot = ${layoutSlot};
+
+// Where other requests begin.
 static const uint32_t kFirstSlot = ${firstSlot};
 
-// The number of places for kept layouts, a power of two. Place 0 is for layouts without a number.
+// The number of layouts that an instance keeps, a power of two.
 static const uint32_t kKeptLayouts = ${keptLayouts};
+
+// Added to the handle of a released storage whose ArrayBuffer JavaScript has detached.
+static const uint32_t kDetached = ${detachedBit}u;
 
 static const int32_t kMaxNdim = ${maxNdim};
 
@@ -118,7 +196,7 @@ ${status}
     `namespace ${group.namespace} {\n`,
     ...(isFirst ? [constants] : []),
     ...(group.enums ?? []).map(cppEnum),
-    ...group.messages.map(cppMessage),
+    ...group.messages.filter(({ isForeign }) => !isForeign).map(cppMessage),
     `}  // namespace ${group.namespace}\n`,
   ];
   return parts.join('\n');
@@ -126,8 +204,9 @@ ${status}
 
 /** The path and text of every file. */
 export function layoutFiles() {
-  return groups.flatMap((group, index) => [
+  const files = groups.flatMap((group, index) => [
     [group.typescript, typescript(group, index === 0)],
     [group.header, header(group, index === 0)],
   ]);
+  return [['src/native/wire-constants.ts', typescriptConstants()], ...files];
 }

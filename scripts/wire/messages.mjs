@@ -1,7 +1,9 @@
 // The wire between JavaScript and C++ as data: every message that a slot of the wire can hold, field by field. `npm run
-// wire` writes the TypeScript indices and the C++ structs from it. A field has one meaning. It has a name, a type, a
-// comment and, if it is an array, a length (0: the array follows the message). Types: u32, i32, f64, u64, and `tensor`,
-// a WireTensor whose shape and strides follow it.
+// wire` writes the TypeScript functions and the C++ structs from it. A field has one meaning. It has a name, a type, a
+// comment and, if it is an array, a length (0: the array follows the message). A field can have a place in bytes, too.
+// A message that is `isForeign` has its C++ struct elsewhere. Types: u32, i32, f64, u64, `address` of a
+// native object, which JavaScript only passes on, and `tensor`, a WireTensor whose shape and strides follow it. A message
+// with `at` has a place of its own instead of a slot, and one with `block` memory of its own, with that name.
 
 import { cuda } from './cuda.mjs';
 import { python } from './python.mjs';
@@ -9,10 +11,14 @@ import { tvmFfi } from './tvm-ffi.mjs';
 
 /** The number of 8-byte words in the wire of one instance: 1 MiB, of which the system commits only the pages in use. */
 export const wireWords = 131072;
-/** The word where the slots begin, after the header. */
-export const firstSlot = 8;
-/** The number of places for kept layouts, a power of two. Place 0 is for layouts without a number. */
-export const keptLayouts = 8;
+/** The word of the LayoutRequest, after the header. It has a place of its own, so that it disturbs no other request. */
+export const layoutSlot = 4;
+/** The word where the slots begin, after the LayoutRequest. */
+export const firstSlot = 142;
+/** The number of layouts that native code keeps, a power of two. */
+export const keptLayouts = 1024;
+/** Added to the handle of a storage that JavaScript releases after it has detached the ArrayBuffer over the memory. */
+export const detachedBit = 2 ** 31;
 /** The most axes that a tensor can have. */
 export const maxNdim = 64;
 
@@ -34,6 +40,7 @@ export const statuses = [
   'noExternalBuffers',
   'unknownTicket',
   'napi',
+  'unknownLayout',
 ];
 
 const status = ['status', 'i32', 'a Status, written by native code'];
@@ -44,37 +51,48 @@ const dims = ['dims', 'f64', 'room for the shape and strides of the tensor', 2 *
 const core = [
   {
     name: 'WireHeader',
+    at: 0,
     comment: 'The first words of the wire.',
     fields: [
       ['slot', 'u32', 'the slot of the request, written right before the call and read first in it'],
       ['top', 'u32', 'the first free word'],
-      ['released', 'u32', 'the storage that JavaScript releases, read first in release and collect'],
+      [
+        'released',
+        'u32',
+        'the storage that JavaScript releases, perhaps with the detached bit, read first in release and collect',
+      ],
       ['lasting', 'u32', 'the storage that outlived its tick, read first in outlive'],
-      ['knownSignature', 'u32', 'the signature whose layout JavaScript knows, written by JavaScript; 0: none'],
-      ['checkedLayouts', 'u32', 'numbers of the layouts that native code keeps, written by it; 0: none', keptLayouts],
-      ['lastLayout', 'u32', 'the last number that JavaScript gave to a layout'],
-      ['preparing', 'u32', '1: JavaScript writes a request, so numbers that it releases are not used again'],
       ['taken', 'u32', 'arguments of the call from Python that JavaScript has taken over, counted by it'],
     ],
   },
   {
     name: 'WireTensor',
-    comment: 'A tensor. The lengths of its axes follow as doubles, then as many strides in elements.',
+    comment: 'A tensor. Without a number its layout follows: the fields from dtype on, lengths and strides as doubles.',
     fields: [
       handle,
-      ['dtype', 'u32', 'code, bits and lanes, packed as in DLDataType'],
-      ['ndim', 'i32', 'the number of axes; -1: JavaScript left out the layout, see instance.h'],
-      ['flags', 'u32', 'DLPACK_FLAG_BITMASK_*'],
-      ['deviceType', 'i32', 'a DLDeviceType'],
-      ['deviceId', 'i32', 'the number of the device'],
-      ['versionMajor', 'u32', 'of the managed tensor that was imported; 0: legacy, or no import'],
-      ['versionMinor', 'u32', 'the minor version'],
-      ['signature', 'u32', 'equal for imports that differ only in their memory; 0: none, see managed_tensor.h'],
-      ['layout', 'u32', 'the number that JavaScript gave the layout; 0: none'],
+      ['layout', 'u32', 'the number of a layout that native code keeps; 0: the layout follows'],
       ['byteOffset', 'f64', 'bytes from the start of the storage to the first element'],
       ['nbytes', 'f64', 'bytes of the storage, written by native code'],
       ['trace', 'f64', 'the number of the place where an export is made; 0: not recorded'],
+      ['dtype', 'u32', 'code, bits and lanes, packed as in DLDataType'],
+      ['ndim', 'i32', 'the number of axes'],
+      ['flags', 'u32', 'DLPACK_FLAG_BITMASK_*'],
+      ['deviceType', 'i32', 'a DLDeviceType'],
+      ['deviceId', 'i32', 'the number of the device'],
+      ['versionMajor', 'u32', 'of a managed tensor that was refused; 0: legacy, or no import'],
+      ['versionMinor', 'u32', 'the minor version'],
       ['shape', 'f64', 'where the lengths of the axes begin; the strides in elements follow', 0],
+    ],
+  },
+  {
+    name: 'LayoutRequest',
+    at: layoutSlot,
+    comment: 'A layout that native code keeps from now on.',
+    fields: [
+      status,
+      ['number', 'u32', 'its number, which JavaScript chooses'],
+      ['tensor', 'tensor', 'the layout, whole; nothing else of the tensor is used'],
+      dims,
     ],
   },
   {
@@ -113,53 +131,9 @@ const core = [
     ],
   },
   {
-    name: 'AddressRequest',
-    comment: 'The address of a storage.',
-    fields: [status, handle, ['address', 'u64', 'of its first byte']],
-  },
-  {
-    name: 'PinRequest',
-    comment: 'Memory that JavaScript keeps alive until its last reference is dropped; a typed array is an argument.',
-    fields: [
-      status,
-      handle,
-      ['pin', 'f64', 'the number that onRelease gets'],
-      ['address', 'u64', 'the address of the memory, if no typed array is given'],
-      ['nbytes', 'f64', 'the number of bytes, if no typed array is given'],
-    ],
-  },
-  {
     name: 'BufferRequest',
     comment: 'An ArrayBuffer over a storage, or a copy between a storage and an ArrayBuffer.',
     fields: [status, handle],
-  },
-  { name: 'AddressResult', comment: 'An address.', fields: [['address', 'u64', 'the address']] },
-  {
-    name: 'CountsResult',
-    comment: 'Live objects of the process.',
-    fields: [
-      ['storages', 'f64', 'blocks of memory that this package allocated'],
-      ['bytes', 'f64', 'their bytes'],
-      ['imports', 'f64', 'imported memory that tensors hold'],
-      ['exports', 'f64', 'managed tensors whose deleter was not yet called'],
-      ['tickets', 'f64', 'tickets that were not yet redeemed'],
-      ['reported', 'f64', 'bytes that this instance reported to the garbage collector'],
-      ['kept', 'f64', 'bytes of released blocks that wait for new tensors'],
-    ],
-  },
-  {
-    name: 'TrimRequest',
-    comment: 'Kept blocks to unmap.',
-    fields: [
-      ['isIdle', 'u32', '1: only if no block was taken or added since the last such request'],
-      ['isWatched', 'u32', '1 while blocks are left to watch, written by native code'],
-      ['bytes', 'f64', 'the number of unmapped bytes, written by native code'],
-    ],
-  },
-  {
-    name: 'TracesResult',
-    comment: 'The number of live exports with a recorded place.',
-    fields: [['count', 'f64', 'the number of exports, even if the array is shorter']],
   },
   {
     name: 'StageRequest',
@@ -194,6 +168,11 @@ const core = [
       ['toType', 'u32', 'the packed dtype that is written'],
       ['ndim', 'i32', 'the number of axes'],
       ['threads', 'i32', 'the largest number of threads'],
+      [
+        'scaledAxis',
+        'i32',
+        'the axis along which scale and offset change; -1: they are the same everywhere; -2: there are none',
+      ],
       ['fromBit', 'f64', 'bits from the start to the first element that is read'],
       ['toBit', 'f64', 'bits from the start to the first element that is written'],
       ['shape', 'f64', 'lengths of the axes', maxNdim + 2],
@@ -213,5 +192,5 @@ export const groups = [
   },
   python,
   tvmFfi,
-  cuda(maxNdim),
+  cuda,
 ];

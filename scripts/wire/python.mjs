@@ -53,7 +53,7 @@ const messages = [
     fields: [
       ...outcome,
       ['target', 'u32', 'the handle of the class, or of a converter'],
-      ['mayCopy', 'u32', '0: never copy'],
+      ['mayCopy', 'u32', '0: never copy; 2: the memory is a copy of memory that JavaScript can move'],
       ['tensor', 'tensor', 'in native memory'],
     ],
   },
@@ -81,12 +81,14 @@ const messages = [
   },
   {
     name: 'ReleasedList',
+    block: 'released',
     comment: 'Handles that the next operation drops at its start. In its own block, because it outlives requests.',
     fields: [
       ['objectCount', 'u32', 'the number of waiting objects'],
       ['storageCount', 'u32', 'the number of waiting storages of Python memory'],
       ['objects', 'u32', 'their handles', 64],
       ['storages', 'u32', 'their handles', 64],
+      ['crowded', 'u32', '1: the objects of this tick, or those before, have many bytes'],
     ],
   },
 ];
@@ -123,7 +125,9 @@ const enums = [
       ['import', 'a name'],
       ['call', 'a callable and its arguments'],
       ['callTensor', 'the same, and the tensor of the result'],
-      ['callAsync', 'the same on another thread'],
+      ['callAsync', 'as call, on another thread'],
+      ['callTensorAsync', 'as callTensor, on another thread'],
+      ['callPartsAsync', 'as callAsync, for the function `call` of values.py'],
       ['getAttribute', 'an object and a name'],
       ['setAttribute', 'an object, a name and a value'],
       ['getItem', 'an object and a key'],

@@ -1,6 +1,6 @@
 // Messages of dlpack/tvm-ffi. Values (TVMFFIAny, two words each) follow a message or begin at a word that it names.
 const raised = ['status', 'i32', '0, or -1 when an error is raised on this thread'];
-const object = ['object', 'u64', 'the address of an object'];
+const object = ['object', 'address', 'the address of an object'];
 const reference = ['reference', 'u32', 'the number of a reference in the table of the context; 0: none'];
 const values = ['values', 'u32', 'the word of the first value'];
 const count = ['count', 'i32', 'the number of values'];
@@ -11,10 +11,26 @@ const stream = ['stream', 'u64', 'a stream handle'];
 
 const messages = [
   {
+    name: 'Any',
+    isForeign: true,
+    comment: 'A value of the ABI (TVMFFIAny): a type, and a payload that has several meanings.',
+    fields: [
+      ['type', 'i32', 'a Type of src/tvm-ffi/codec/any.ts, or the number of a class'],
+      ['length', 'i32', 'of a small string or small bytes; 0 for other values'],
+      ['payload', 'f64', 'a float, or an address as the double with the same bits'],
+      ['integer', 'i64', 'an integer', 1, 8],
+      ['bits', 'u64', 'all bits', 1, 8],
+      ['low', 'u32', 'the low half', 1, 8],
+      ['high', 'i32', 'the high half, with a sign', 1, 12],
+      ['deviceType', 'i32', 'the DLDeviceType of a device', 1, 8],
+      ['deviceId', 'i32', 'the number of a device', 1, 12],
+    ],
+  },
+  {
     name: 'CallRequest',
     comment: 'A call. The arguments follow as values, and one more value for the result.',
     fields: [
-      ['function', 'u64', 'the address of the function'],
+      ['function', 'address', 'the address of the function'],
       stream,
       raised,
       count,
@@ -26,21 +42,9 @@ const messages = [
         'the number of the reference to a result that is an object; 0: an array whose elements were copied',
       ],
       ['argument', 'u32', 'the argument that the result is, from 1 on; 0: none'],
+      ['held', 'u32', 'the number under which the call holds that argument; 0: it has an object that stays'],
       batch,
-      ['described', 'u32', 'the word of a described tensor that was refused; 0: none'],
-    ],
-  },
-  {
-    name: 'AsyncCallRequest',
-    comment: 'A call on another thread.',
-    fields: [
-      ['function', 'u64', 'the address of the function'],
-      stream,
-      ['status', 'i32', 'a Status'],
-      deviceType,
-      deviceId,
-      batch,
-      ['promise', 'u32', 'the number of the promise that waits'],
+      ['mode', 'u32', 'a CallMode'],
     ],
   },
   {
@@ -48,53 +52,42 @@ const messages = [
     comment:
       'A call of a JavaScript function, pushed by native code. The arguments follow as values, and one for the result.',
     fields: [
-      ['array', 'u64', 'the address of an array with the arguments; 0: the arguments follow'],
+      ['array', 'address', 'the address of an array with the arguments; 0: the arguments follow'],
       ['callback', 'u32', 'the number of the function'],
       raised,
       count,
+      ['isOwned', 'u32', '1: the result has a reference of its own'],
     ],
   },
   {
     name: 'SettleRequest',
-    comment: 'The outcome of an asynchronous call, pushed by native code. The result follows as a value.',
-    fields: [
-      ['error', 'u64', 'the address of the error, which the caller releases; 0: there is a result'],
-      ['promise', 'u32', 'the number of the promise'],
-    ],
+    comment:
+      'The outcome of an asynchronous call, pushed by native code. The result, or the error, follows as a value.',
+    fields: [['isError', 'u32', '1: the value is an error']],
   },
-  { name: 'ReferenceRequest', comment: 'A reference to release.', fields: [reference] },
   {
     name: 'ValueRequest',
-    comment: 'One value on the wire: taken, made, or its reference counted.',
+    comment: 'A value on the wire that is taken.',
     fields: [raised, ['value', 'u32', 'the word of the value'], reference],
   },
   {
-    name: 'ObjectRequest',
-    comment: 'An object: found, made or retained.',
-    fields: [object, raised, reference, ['type', 'i32', 'the number of its class']],
-  },
-  {
-    name: 'TensorObjectRequest',
-    comment: 'The object of a tensor.',
-    fields: [
-      object,
-      ['view', 'u64', 'the DLTensor inside it'],
-      ['status', 'i32', 'a Status'],
-      reference,
-      ['tensor', 'tensor', 'the tensor of the object'],
-    ],
-  },
-  {
-    name: 'DescribedTensor',
+    name: 'TensorArgument',
     comment:
-      'A tensor without an object, for one call. For JavaScript memory, native code replaces its shape and strides.',
+      'A tensor among the values of a request. The payload of its value is the word of this message, as a double.',
     fields: [
-      ['view', 'u64', 'room for a DLTensor', 6],
-      ['address', 'u64', 'where JavaScript memory begins; 0 for native memory'],
-      ['nbytes', 'f64', 'the size of JavaScript memory'],
-      ['status', 'i32', 'a Status'],
-      ['isView', 'u32', '1: the callee gets a DLTensor, and no object'],
-      ['tensor', 'tensor', 'the tensor that is described'],
+      [
+        'addressLow',
+        'u32',
+        'where memory that JavaScript lends begins, its low half; 0 with the high half: the memory of a storage',
+      ],
+      ['addressHigh', 'u32', 'the high half'],
+      ['nbytes', 'f64', 'the size of lent memory'],
+      object,
+      ['view', 'address', 'the address of the DLTensor in the object'],
+      reference,
+      ['held', 'u32', 'the number under which the call holds the tensor'],
+      raised,
+      ['tensor', 'tensor', 'the tensor'],
     ],
   },
   {
@@ -113,23 +106,6 @@ const messages = [
     ],
   },
   {
-    name: 'ErrorRequest',
-    comment: 'An error: raised, taken or read.',
-    fields: [
-      object,
-      ['cause', 'u64', 'the address of its cause; 0: none'],
-      ['pin', 'f64', 'the number that onRelease gets when native code has released the thrown value'],
-      reference,
-      ['causeReference', 'u32', 'the number of a reference to the cause'],
-      ['thrown', 'u32', 'the number of the value that JavaScript threw; 0: none'],
-    ],
-  },
-  {
-    name: 'BatchRequest',
-    comment: 'Values for a batch. The number 0 makes a new batch.',
-    fields: [raised, batch, values, count],
-  },
-  {
     name: 'ContainerRequest',
     comment: 'A new container of values, or of the values of a batch.',
     fields: [object, raised, ['type', 'i32', 'its class'], batch, values, count, reference],
@@ -140,53 +116,16 @@ const messages = [
     fields: [object, ['size', 'f64', 'the number of elements'], ['start', 'u32', 'the first element'], values, count],
   },
   {
-    name: 'EntriesRequest',
-    comment: 'Entries of a Map or Dict: keys and values alternate. They stay borrowed.',
-    fields: [
-      object,
-      raised,
-      ['iterator', 'u32', 'the reference to an iterator; 0: the map is empty'],
-      values,
-      count,
-      ['isLast', 'u32', '1 when these were the last entries'],
-    ],
-  },
-  {
-    name: 'TypeRequest',
-    comment: 'A registered type: found by its key, read, or registered.',
-    fields: [raised, ['type', 'i32', 'its number; -1: no such type']],
-  },
-  {
-    name: 'MethodRequest',
-    comment: 'A method or the constructor of a type.',
-    fields: [
-      object,
-      ['type', 'i32', 'the type that declares it'],
-      ['index', 'u32', 'its index among the methods of that type'],
-      reference,
-      raised,
-    ],
-  },
-  {
     name: 'FieldRequest',
     comment: 'A field of an object. Its value follows. It is read by its getter, and set by its type and index.',
     fields: [
       object,
-      ['getter', 'u64', 'the function that reads it'],
+      ['getter', 'address', 'the function that reads it'],
       raised,
       ['offset', 'u32', 'its offset in the object in bytes'],
       ['type', 'i32', 'the type that declares it'],
       ['index', 'u32', 'its index among the fields of that type'],
       reference,
-    ],
-  },
-  { name: 'StreamRequest', comment: 'The stream of a device.', fields: [stream, raised, deviceType, deviceId] },
-  {
-    name: 'AllocatorRequest',
-    comment: 'The allocator of kernels.',
-    fields: [
-      ['address', 'u64', 'the address of a C allocator; 0: another kind'],
-      ['usesFunction', 'u32', '1: the JavaScript function; 0: the C allocator, or our own'],
     ],
   },
   {
@@ -200,5 +139,17 @@ export const tvmFfi = {
   typescript: 'src/tvm-ffi/wire-layout.ts',
   header: 'native/tvm_ffi/wire_layout.h',
   namespace: 'dlpack::tvm_ffi',
+  enums: [
+    {
+      name: 'CallMode',
+      comment: 'How a function is called.',
+      isScoped: true,
+      values: [
+        ['plain', 'a result that is an Array is read at once'],
+        ['forView', 'a result that is an Array or a Map stays as it is'],
+        ['locked', 'as plain, while no other thread uses the table of global functions'],
+      ],
+    },
+  ],
   messages,
 };

@@ -1,8 +1,19 @@
 // Reads Linux shared libraries, 64-bit little-endian, as the loader does.
 
 const machines = { 62: 'x64', 183: 'arm64' };
-const segmentTypes = { loadable: 1, dynamic: 2 };
-const tags = { needed: 1, strings: 5, verneed: 0x6ffffffe, verneedCount: 0x6fffffff };
+const segmentTypes = { loadable: 1, dynamic: 2, stack: 0x6474e551, readOnlyAfterLoading: 0x6474e552 };
+const tags = {
+  needed: 1,
+  strings: 5,
+  bindNow: 24,
+  flags: 30,
+  flags1: 0x6ffffffb,
+  verneed: 0x6ffffffe,
+  verneedCount: 0x6fffffff,
+};
+const EXECUTABLE = 1;
+const BIND_NOW = 8; // in flags
+const NOW = 1; // in flags1
 const dynamicSymbols = 11;
 
 export const isElf = (bytes) => bytes.length > 64 && bytes.readUInt32BE(0) === 0x7f454c46;
@@ -12,6 +23,7 @@ export function readElf(bytes) {
   const headers = Array.from({ length: bytes.readUInt16LE(56) }, (_, i) => number(32) + i * bytes.readUInt16LE(54));
   const segments = headers.map((at) => ({
     type: bytes.readUInt32LE(at),
+    flags: bytes.readUInt32LE(at + 4),
     offset: number(at + 8),
     address: number(at + 16),
     size: number(at + 32),
@@ -38,6 +50,13 @@ export function readElf(bytes) {
     arch: machines[bytes.readUInt16LE(18)],
     libraries: entries.filter(([key]) => key === tags.needed).map(([, offset]) => text(offset)),
     versions: readVersions(bytes, value, fileOffset, text),
+    /** Whether tables that the loader fills are read-only afterwards, and filled at once. */
+    isReadOnlyAfterLoading: segments.some(({ type }) => type === segmentTypes.readOnlyAfterLoading),
+    isBoundAtOnce:
+      value(tags.bindNow) !== undefined ||
+      ((value(tags.flags) ?? 0) & BIND_NOW) !== 0 ||
+      ((value(tags.flags1) ?? 0) & NOW) !== 0,
+    hasExecutableStack: !segments.some(({ type, flags }) => type === segmentTypes.stack && (flags & EXECUTABLE) === 0),
     ...readSymbols(bytes, text),
   };
 }

@@ -27,6 +27,8 @@ export function readPe(bytes) {
   return {
     format: 'pe',
     arch: machines[bytes.readUInt16LE(header + 4)],
+    /** Bits: 0x20 and 0x40 for addresses that differ in each process, 0x100 for data that cannot be executed. */
+    characteristics: bytes.readUInt16LE(optional + 70),
     isLibrary: (bytes.readUInt16LE(header + 22) & 0x2000) !== 0,
     exports: readExports(bytes, directory(0), fileOffset),
     ...readImports(bytes, directory(1), fileOffset),

@@ -1,0 +1,35 @@
+import { arrow, labelled, line, middle, picture, rect, text } from './svg.mjs';
+
+export const svg = picture(
+  {
+    width: 680,
+    height: 300,
+    title: 'Libraries on one GPUDevice share a buffer',
+    description:
+      'ONNX Runtime Web, TensorFlow.js and your shader use one buffer when they have the same GPUDevice. Between two devices data goes through the host, and only if you ask for it with stage: true.',
+  },
+  text(20, 30, 'One GPUDevice: shared', 'strong'),
+  labelled(20, 45, 100, 40, ['ONNX', 'Runtime'], 'box', 'small'),
+  labelled(130, 45, 100, 40, ['TensorFlow.js'], 'box', 'small'),
+  labelled(240, 45, 90, 40, ['your shader'], 'box', 'small'),
+  rect(20, 135, 310, 100, 'box'),
+  text(32, 156, 'GPUDevice', 'small dim'),
+  labelled(110, 170, 130, 40, 'one GPUBuffer', 'c', 'small strong'),
+  arrow(70, 85, 140, 168, 'good'),
+  arrow(180, 85, 175, 168, 'good'),
+  arrow(285, 85, 212, 168, 'good'),
+  line(355, 20, 355, 280),
+  text(380, 30, 'Two GPUDevices: a copy', 'strong'),
+  rect(380, 45, 130, 90, 'box'),
+  middle(445, 66, 'GPUDevice A', 'small dim'),
+  labelled(395, 78, 100, 40, 'GPUBuffer', 'a', 'small'),
+  rect(535, 45, 130, 90, 'box'),
+  middle(600, 66, 'GPUDevice B', 'small dim'),
+  labelled(550, 78, 100, 40, 'GPUBuffer', 'b', 'small'),
+  arrow(495, 98, 548, 98, 'bad dashed'),
+  middle(522, 90, '✕', 'bad strong'),
+  labelled(455, 185, 140, 40, 'host memory', 'off', 'small'),
+  arrow(445, 118, 490, 184, 'warm'),
+  arrow(560, 184, 598, 120, 'warm'),
+  middle(525, 250, '{ stage: true } allows it', 'mono small warm'),
+);

@@ -1,0 +1,38 @@
+import { arrow, badge, labelled, line, middle, picture, text } from './svg.mjs';
+
+const main = 110;
+const memory = 350;
+const worker = 590;
+const step = (y, x1, x2, label, kind = '') => [
+  arrow(x1, y, x2, y, kind),
+  middle((x1 + x2) / 2, y - 8, label, 'small mono'),
+];
+
+export const svg = picture(
+  {
+    width: 700,
+    height: 400,
+    title: 'A tensor goes to a worker without a copy',
+    description:
+      'The main thread makes a token, which holds the memory, and posts it. The worker opens it and owns the same memory. Both dispose their tensors, and the last one frees the memory. A token that nobody opens is revoked.',
+  },
+  labelled(main - 70, 20, 140, 34, 'main thread', 'a'),
+  labelled(memory - 70, 20, 140, 34, 'the memory', 'c'),
+  labelled(worker - 70, 20, 140, 34, 'worker', 'b'),
+  line(main, 54, main, 380),
+  line(memory, 54, memory, 380),
+  line(worker, 54, worker, 380),
+  step(90, main, memory, 'Tensor.from(…)'),
+  badge(memory + 12, 78, '1 owner'),
+  step(140, main, memory, 'shareTensor(x)'),
+  badge(memory + 12, 128, '2: x and the token'),
+  arrow(main, 190, worker, 190),
+  text(main + 14, 182, 'worker.postMessage(token)', 'small mono'),
+  step(240, worker, memory, 'openTensor(token)'),
+  badge(memory - 165, 228, '2: x and the worker'),
+  step(290, main, memory, 'x.dispose()'),
+  badge(memory + 12, 278, '1 owner'),
+  step(340, worker, memory, 'y.dispose()'),
+  badge(memory - 90, 328, 'free', 'off'),
+  text(20, 392, 'A token that is never opened keeps the memory until you call token.dispose().', 'small dim'),
+);
