@@ -15,6 +15,21 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
+#ifndef DLPACK_NAPI_STAYS_LOADED /* define it when the library keeps itself loaded */
+#include <string.h>
+#ifdef _WIN32
+#ifndef WIN32_LEAN_AND_MEAN
+#define WIN32_LEAN_AND_MEAN
+#endif
+#ifndef NOMINMAX
+#define NOMINMAX
+#endif
+#include <windows.h>
+#else
+#include <dlfcn.h>
+#endif
+#endif
+
 #ifndef DLPACK_NAPI_STRUCTS_DECLARED /* define it when DLManagedTensorVersioned is declared elsewhere */
 #include <dlpack/dlpack.h>
 #endif
@@ -43,11 +58,50 @@ static inline void dlpack_napi_finalize(napi_env env, void* data, void* hint) {
   if (managed != NULL && managed->deleter != NULL) managed->deleter(managed);
 }
 
-/* Producer: wraps a managed tensor. On success the external owns it; on failure the caller still owns it. */
+#ifndef DLPACK_NAPI_STAYS_LOADED
+/* Keeps the library that contains an address loaded until the process ends. Any thread. */
+static inline void dlpack_napi_keep_loaded(const void* address) {
+#ifdef _WIN32
+  HMODULE module;
+  GetModuleHandleExW(GET_MODULE_HANDLE_EX_FLAG_FROM_ADDRESS | GET_MODULE_HANDLE_EX_FLAG_PIN, (LPCWSTR)address, &module);
+#else
+  /* The fields of Dl_info. C declares it, dladdr and RTLD_DEFAULT, which is NULL, only with _GNU_SOURCE. */
+  struct {
+    const char* file;
+    void* base;
+    const char* symbol;
+    void* place;
+  } info;
+  int (*find)(const void*, void*);
+#ifdef RTLD_DEFAULT
+  void* found = dlsym(RTLD_DEFAULT, "dladdr");
+#else
+  void* found = dlsym(NULL, "dladdr");
+#endif
+  memcpy(&find, &found, sizeof(find));
+  if (find != NULL && find(address, &info) != 0) dlopen(info.file, RTLD_NOW | RTLD_NOLOAD | RTLD_NODELETE);
+#endif
+}
+
+/* Does it once for the library that contains this function. Threads may do it at the same time. */
+static inline void dlpack_napi_stay_loaded(void) {
+  static volatile bool is_kept = false;
+  if (is_kept) return;
+  dlpack_napi_keep_loaded((const void*)&is_kept);
+  is_kept = true;
+}
+#endif
+
+/* Producer: wraps a managed tensor. On success the external owns it; on failure the caller still owns it.
+ * Node unloads an addon when the last worker that loaded it ends, but the tensor may live longer. So this function
+ * keeps the library that contains it loaded. If the deleter is in another library, keep that one loaded, too. */
 static inline napi_status dlpack_napi_create(napi_env env, DLManagedTensorVersioned* managed, napi_value* result) {
   napi_status status;
   dlpack_napi_cell* cell = (dlpack_napi_cell*)malloc(sizeof(dlpack_napi_cell));
   if (cell == NULL) return napi_generic_failure;
+#ifndef DLPACK_NAPI_STAYS_LOADED
+  dlpack_napi_stay_loaded();
+#endif
   cell->managed = NULL; /* the caller owns the tensor until nothing can fail any more */
   status = napi_create_external(env, cell, dlpack_napi_finalize, NULL, result);
   if (status != napi_ok) {

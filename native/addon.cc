@@ -1,9 +1,11 @@
 // Entry of the addon.
 #include "bindings.h"
+#include "conformance/peer.h"
 #include "forked.h"
 #include "platform/platform.h"
 
-static const dlpack::NamedFunction kExports[] = {{"createInstance", dlpack::CreateInstance}, {}};
+static const dlpack::NamedFunction kExports[] = {
+    {"createInstance", dlpack::CreateInstance}, {"conformancePeer", dlpack::ConformancePeer}, {}};
 
 // Runs once for each environment. The package's JavaScript calls createInstance each time it is evaluated.
 NAPI_MODULE_INIT() {

@@ -37,7 +37,7 @@ struct NamedMemory {
 };
 
 // Each table is in the file with its name.
-extern const NamedFunction kExchangeFunctions[], kMemoryFunctions[], kConvertFunctions[], kMappingFunctions[],
+extern const NamedFunction kExchangeFunctions[], kMemoryFunctions[], kConvertFunctions[], kFileFunctions[],
     kSharedMemoryFunctions[];
 
 // cuda/context.cc
@@ -48,9 +48,14 @@ napi_value AttachCuda(napi_env env, napi_callback_info info);
 napi_value LoadTvmFfi(napi_env env, napi_callback_info info);
 napi_value AttachTvmFfi(napi_env env, napi_callback_info info);
 
-// python/objects.cc
+// onnxruntime/context.cc
+napi_value LoadOnnxRuntime(napi_env env, napi_callback_info info);
+napi_value AttachOnnxRuntime(napi_env env, napi_callback_info info);
+
+// python/operations.cc
 namespace python {
 napi_value StartPython(napi_env env, napi_callback_info info);
-}
+napi_value FindRunningPython(napi_env env, napi_callback_info info);
+}  // namespace python
 
 }  // namespace dlpack

@@ -32,24 +32,22 @@ static int Allocate(DLTensor* prototype, DLManagedTensorVersioned** out, void* e
   if (!IsKnownDType(prototype->dtype)) return fail("ValueError", "Expected a dtype of DLPack 1.3 for an allocation");
   DLTensor tensor = *prototype;
   tensor.strides = nullptr;  // row-major
-  Descriptor descriptor;
-  Reach reach;
-  Clear(&descriptor);
-  const Status status = DescribeLayout(tensor, 0, &descriptor, &reach);
+  LayoutRoom layout;
+  const Status status = DescribeLayout(tensor, 0, &layout);
   if (status == kNdim || status == kNullShape) {
     return fail("ValueError", "Expected 0 to 64 axes with a shape for an allocation");
   }
   if (status == kNegativeShape) return fail("ValueError", "Expected lengths of zero or more for an allocation");
   if (status != kOk) return fail("ValueError", "Expected a shape of at most 2^53 - 1 elements for an allocation");
-  if (device_type != kDLCUDA) descriptor.device.device_id = 0;  // other device types have no number
-  const uint64_t nbytes = static_cast<uint64_t>(reach.high);
+  if (device_type != kDLCUDA) layout.device.device_id = 0;  // other device types have no number
+  const uint64_t nbytes = static_cast<uint64_t>(layout.reach.high);
   Storage* storage = device_type == kDLCPU ? AllocateStorage(nbytes) : AllocateOnDevice(prototype->device, nbytes);
   // Nobody writes the bits after the last packed element.
-  const bool is_packed = descriptor.dtype.bits * descriptor.dtype.lanes % 8 != 0;
+  const bool is_packed = layout.dtype.bits * layout.dtype.lanes % 8 != 0;
   if (storage != nullptr && device_type == kDLCPU && is_packed && nbytes > 0) {
     static_cast<uint8_t*>(storage->data)[nbytes - 1] = 0;
   }
-  *out = storage == nullptr ? nullptr : ExportChecked<DLManagedTensorVersioned>(descriptor, storage, this_thread);
+  *out = storage == nullptr ? nullptr : ExportChecked<DLManagedTensorVersioned>({&layout, 0, 0}, storage, this_thread);
   if (*out == nullptr) {
     if (storage != nullptr) ReleaseStorage(storage);
     return fail("MemoryError", "Out of memory for a tensor");

@@ -23,6 +23,9 @@ export const compileFlags = (platform, headers) => [
   '-O3',
   '-fno-trapping-math',
   '-ffp-contract=off',
+  // A write behind the end of a buffer on the stack, or of one whose size the compiler knows, ends the process. The
+  // runtime of these checks is in libc; on Windows it would be another library.
+  ...(platform === 'win32' ? [] : ['-fstack-protector-strong', '-U_FORTIFY_SOURCE', '-D_FORTIFY_SOURCE=2']),
   `-I${headers}`,
   // platform/windows_node_api.cc defines the pointers that such calls go through.
   ...(platform === 'win32' ? ['-DNAPI_EXTERN=__declspec(dllimport)'] : ['-fPIC']),
@@ -31,8 +34,8 @@ export const compileFlags = (platform, headers) => [
 /** Flags that make one library of the objects. No C++ runtime: the addon links nothing but libc. */
 export const linkFlags = (platform) =>
   ({
-    // The compiler's helpers (atomics on ARM) are linked in.
-    linux: ['-shared', '-nodefaultlibs', '-lc', '-ldl', '-lgcc'],
+    // The compiler's helpers (atomics on ARM) are linked in. The table of imported functions is read-only after loading.
+    linux: ['-shared', '-nodefaultlibs', '-Wl,-z,relro,-z,now,-z,noexecstack', '-lc', '-ldl', '-lgcc'],
     darwin: ['-shared', '-Wl,-undefined,dynamic_lookup', '-Wl,-install_name,@rpath/dlpack.node'],
     win32: ['-shared'],
   })[platform] ?? ['-shared'];

@@ -25,27 +25,13 @@ struct HandleTable {
     return handle < capacity && entries[handle].next == kHeld ? &entries[handle].value : nullptr;
   }
 
-  // Removes the value; false for a number that is not held. A `quarantined` slot is not used again before EndReading
-  // ends the quarantine.
-  bool Remove(uint32_t handle, T* value, bool quarantined = false) {
+  // Removes the value; false for a number that is not held.
+  bool Remove(uint32_t handle, T* value) {
     if (Find(handle) == nullptr) return false;
     *value = entries[handle].value;
-    uint32_t* list = readers == 0 && !quarantined ? &free_slot : &quarantined_slot;
-    entries[handle].next = *list;
-    *list = handle;
+    entries[handle].next = free_slot;
+    free_slot = handle;
     return true;
-  }
-
-  // Between these two calls a number refers to the same value as before, or to nothing. JavaScript that runs meanwhile
-  // may release values, but their slots are not used again until the last reader ends.
-  void BeginReading() { ++readers; }
-  void EndReading(bool keep_quarantine) {
-    if (--readers != 0 || quarantined_slot == 0 || keep_quarantine) return;
-    uint32_t last = quarantined_slot;
-    while (entries[last].next != 0) last = entries[last].next;
-    entries[last].next = free_slot;
-    free_slot = quarantined_slot;
-    quarantined_slot = 0;
   }
 
   // Calls `release(value)` for every value and frees the table.
@@ -67,8 +53,6 @@ struct HandleTable {
   Entry* entries;
   uint32_t capacity;
   uint32_t free_slot;
-  uint32_t quarantined_slot;  // the first slot that was released while something reads, or quarantined
-  uint32_t readers;
 
  private:
   bool Grow() {

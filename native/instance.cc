@@ -7,7 +7,7 @@
 
 namespace dlpack {
 
-static const int64_t kReportStep = 64 * 1024;
+static const int64_t kReportStep = int64_t{64} << 10;
 static const int64_t kReportSlack = int64_t{256} << 20;
 
 // Tells the garbage collector about memory, in steps large enough to be worth a call. It learns late that memory was
@@ -51,8 +51,12 @@ void Outlive(Instance* self, uint32_t handle) {
   Held* held = self->table.Find(handle);
   if (held == nullptr || !held->is_reporter || !held->storage->is_import || held->is_lasting) return;
   held->is_lasting = true;
-  self->lasting += LastingBytes(held->storage);
-  if (self->lasting < self->lasting_limit) return;
+  AddLasting(self, LastingBytes(held->storage));
+}
+
+bool AddLasting(Instance* self, int64_t bytes) {
+  self->lasting += bytes;
+  if (bytes < 0 || self->lasting < self->lasting_limit) return false;
   self->lasting_limit = LimitAbove(self->lasting);
   // The engine compares the total with its own limits at once, so the amount can be taken back. A large amount makes it
   // collect at once. With a small amount it only begins to mark, which Deno does not continue while timers run.
@@ -60,6 +64,7 @@ void Outlive(Instance* self, uint32_t handle) {
   int64_t total;
   napi_adjust_external_memory(self->env, amount, &total);
   napi_adjust_external_memory(self->env, -amount, &total);
+  return true;
 }
 
 // Makes this thread the home of a storage that has no home, and counts one more hold if it is the home. A thread stops
@@ -103,6 +108,7 @@ static bool BecomeReporter(Storage* storage) {
 
 // Drops the reference of one hold.
 static void GiveBack(const Held& held) {
+  if (held.buffer != nullptr) LetGo(held.buffer);
   if (held.is_at_home) {
     LeaveHome(held.storage);
   } else {
@@ -111,7 +117,7 @@ static void GiveBack(const Held& held) {
 }
 
 uint32_t Hold(Instance* self, Storage* storage, bool report) {
-  const uint32_t handle = self->table.Add(Held{storage, false, false, false});
+  const uint32_t handle = self->table.Add(Held{storage, false, false, false, nullptr});
   if (handle == 0) {
     ReleaseStorage(storage);
     return 0;
@@ -138,26 +144,37 @@ void LowerLastingLimit(Instance* self) {
   if (limit < self->lasting_limit) self->lasting_limit = limit;
 }
 
-void Drop(Instance* self, uint32_t handle) {
+void Drop(Instance* self, uint32_t released) {
   Held held;
-  if (!self->table.Remove(handle, &held, IsPreparing(self))) return;
+  if (!self->table.Remove(released & ~kDetached, &held)) return;
   TakeReportBack(self, &held);
+  // First, while the table's reference still keeps the storage alive.
+  if ((released & kDetached) != 0 && held.buffer != nullptr) DropReference(held.buffer);
   GiveBack(held);
+  // On Node the runtime's own records of the buffer stay until the event loop turns.
+  if ((released & kDetached) != 0) platform::ReturnFreePages();
 }
 
 // The environment ends, so JavaScript will not release the storages that it still holds.
 static void Destroy(void* data) {
   Instance* self = static_cast<Instance*>(data);
   self->table.Clear(GiveBack);
+  self->layouts.Clear();
   CloseThreadCache(self->thread);
   if (self->wire_ref != nullptr) napi_delete_reference(self->env, self->wire_ref);
   free(self);
 }
 
 // Functions that start the parts of the addon for libraries.
-static const NamedFunction kPartFunctions[] = {{"startPython", python::StartPython}, {"loadCuda", LoadCuda},
-                                               {"attachCuda", AttachCuda},           {"loadTvmFfi", LoadTvmFfi},
-                                               {"attachTvmFfi", AttachTvmFfi},       {}};
+static const NamedFunction kPartFunctions[] = {{"startPython", python::StartPython},
+                                               {"findRunningPython", python::FindRunningPython},
+                                               {"loadCuda", LoadCuda},
+                                               {"attachCuda", AttachCuda},
+                                               {"loadTvmFfi", LoadTvmFfi},
+                                               {"attachTvmFfi", AttachTvmFfi},
+                                               {"loadOnnxRuntime", LoadOnnxRuntime},
+                                               {"attachOnnxRuntime", AttachOnnxRuntime},
+                                               {}};
 
 static napi_value Fail(napi_env env, const char* message) {
   napi_throw_error(env, nullptr, message);
@@ -196,8 +213,8 @@ napi_value CreateInstance(napi_env env, napi_callback_info info) {
   if (self->queue == nullptr || napi_create_reference(env, wire, 1, &self->wire_ref) != napi_ok ||
       napi_create_object(env, &result) != napi_ok ||
       !DefineFunctions(env, result,
-                       {kExchangeFunctions, kMemoryFunctions, kConvertFunctions, kMappingFunctions,
-                        kSharedMemoryFunctions, kPartFunctions},
+                       {kExchangeFunctions, kMemoryFunctions, kConvertFunctions, kFileFunctions, kSharedMemoryFunctions,
+                        kPartFunctions},
                        self)) {
     return Fail(env, "Expected Node-API to make the functions of an instance of dlpack");
   }

@@ -6,6 +6,7 @@
 #define NAPI_VERSION 8
 #include <node_api.h>
 
+#include "buffer_reference.h"
 #include "handle_table.h"
 #include "managed_tensor.h"
 #include "release_queue.h"
@@ -18,15 +19,8 @@ struct Held {
   bool is_reporter;  // the garbage collector was told about the memory of this reference
   bool is_at_home;   // this thread is the storage's home
   bool is_lasting;   // its bytes are in `lasting` of the instance
-};
-
-// Everything about a tensor that JavaScript sent, except its memory. JavaScript numbers the layouts that it sends, and
-// native code keeps the last few. JavaScript leaves out a layout that native code keeps, and native code then checks
-// only that the elements lie inside the memory. docs/decisions/checked-layouts.md has the figures.
-struct CheckedLayout {
-  uint32_t number;  // 0: none
-  Reach reach;
-  Descriptor descriptor;  // its offset and trace are those of the tensor that was read last
+  // Of the last ArrayBuffer that JavaScript made for this handle, or NULL. It may be empty.
+  BufferReference* buffer;
 };
 
 struct Instance {
@@ -34,16 +28,15 @@ struct Instance {
   ThreadCache* thread;
   uint64_t* words;  // the wire, see wire.h
   HandleTable<Held> table;
-  int64_t reported;           // bytes that the garbage collector should know about
-  int64_t unreported;         // the part that it was not told about yet
-  TensorSignature signature;  // of the last import
+  int64_t reported;    // bytes that the garbage collector should know about
+  int64_t unreported;  // the part that it was not told about yet
   napi_env env;
   napi_ref wire_ref;  // the ArrayBuffer of the wire
   ReleaseQueue* queue;
-  CheckedLayout layouts[kKeptLayouts];  // at `number % kKeptLayouts`
+  LayoutTable layouts;
   bool forbids_external_buffers;
   bool has_named_memory;  // files/shared_memory.cc added its cleanup hook
-  int64_t lasting;        // bytes of imports that outlived their tick
+  int64_t lasting;        // bytes of imports and Python objects that outlived their tick
   int64_t lasting_limit;  // when they reach this limit, a collection is requested
 };
 
@@ -56,6 +49,10 @@ uint32_t Hold(Instance* self, Storage* storage, bool report);
 
 // Called when a storage has outlived its tick, so that only the garbage collector may find that it is unused.
 void Outlive(Instance* self, uint32_t handle);
+
+// Counts memory of another library that only the garbage collector can release, and requests a collection when there is
+// much of it, and returns true then. Negative when it is released.
+bool AddLasting(Instance* self, int64_t bytes);
 
 // Called when the garbage collector dropped imports. It was needed, so fewer new imports should request it again. A
 // program that disposes its imports needs no collections, and does not lower the limit.
@@ -70,7 +67,9 @@ inline Storage* GetHeld(Instance* self, uint32_t handle) {
   return held == nullptr ? nullptr : held->storage;
 }
 
-// Drops the reference; a number that is not held does nothing. Runs foreign deleters, which may call this again.
-void Drop(Instance* self, uint32_t handle);
+// Drops the reference. `released` is a handle; a number that is not held does nothing. With kDetached, JavaScript has
+// detached the last buffer that it made for the handle, so the reference of that buffer is dropped, too. Runs foreign
+// deleters, which may call this again.
+void Drop(Instance* self, uint32_t released);
 
 }  // namespace dlpack

@@ -35,7 +35,7 @@ struct Removed {
 
 uint64_t FindLimit() {
   const char* asked = getenv("DLPACK_REUSE_BYTES");
-  const int64_t bytes = asked == nullptr ? static_cast<int64_t>(kDefaultLimit) : atoll(asked);
+  const int64_t bytes = asked == nullptr ? static_cast<int64_t>(kDefaultLimit) : strtoll(asked, nullptr, 10);
   return bytes < 0 ? 0 : static_cast<uint64_t>(bytes);
 }
 

@@ -3,35 +3,24 @@
 #pragma once
 
 #include "descriptor.h"
+#include "layouts.h"
 #include "storage.h"
 
 namespace dlpack {
 
-// The bytes that the elements of a tensor touch, relative to the first element.
-struct Reach {
-  int64_t low;  // zero or less
-  int64_t high;
-  bool is_empty;
-};
+// A tensor from outside. If it was refused, `tensor` has the fields for the error message.
+struct Imported {
+  Descriptor tensor{&room, 0, 0};
+  LayoutRoom room;              // the layout, unless a table keeps it
+  DLPackVersion version{0, 0};  // of the managed tensor; 0.0: legacy, or none
 
-// Everything about the last import except its memory. Most imports are like the import before. Then only the pointer is
-// checked, and JavaScript uses the same shape and strides arrays again. Measured on two axes: the import and release of
-// a foreign tensor takes 117 ns with signatures and 157 ns without; of our own tensor with four axes, 95 and 154 ns.
-// JavaScript thread only.
-struct TensorSignature {
-  uint32_t number;     // 0: none yet; changes with each import that differs from the previous import
-  bool is_comparable;  // it has few axes
-  bool has_strides;    // the producer gave strides
-  DLDataType dtype;
-  DLDevice device;
-  int32_t ndim;
-  uint64_t flags;
-  Reach reach;
-  // The length and the stride of each axis, which lie together so that few axes take few cache lines.
-  struct {
-    int64_t length;
-    int64_t stride;
-  } axes[kMaxNdim];
+  // The layout, for changes.
+  Layout* OwnLayout() {
+    if (tensor.layout != &room) CopyLayout(*tensor.layout, &room);
+    room.number = 0;
+    tensor.layout = &room;
+    return &room;
+  }
 };
 
 // Makes a managed tensor with a reference to `storage`, and counts it until its deleter runs. NULL, with the reason in
@@ -44,21 +33,21 @@ Managed* ExportManaged(const Descriptor& descriptor, Storage* storage, Status* s
 template <class Managed>
 Managed* ExportChecked(const Descriptor& descriptor, Storage* storage, ThreadCache* cache);
 
-// Takes over a managed tensor: the result owns it, and `descriptor` describes the tensor in it. On failure the result
-// is NULL, `status` has the reason, `descriptor` has the fields for the error message, and the deleter was called once.
-// `last` is the signature of the previous import, or NULL to remember none. `known` is the number of a signature whose
-// shape and strides the caller does not need: a tensor with it leaves them unset unless it is refused; 0: none.
+// Takes over a managed tensor: the result owns it, and `imported` describes the tensor in it. On failure the result is
+// NULL, `status` has the reason, and the deleter was called once. `layouts` has layouts that were checked before, or is
+// NULL. `dtype` replaces that of the tensor, unless it is NULL. The struct of the producer does not change.
 template <class Managed>
-Storage* ImportManaged(Managed* managed, Descriptor* descriptor, Status* status, TensorSignature* last = nullptr,
-                       uint32_t known = 0);
+Storage* ImportManaged(Managed* managed, const LayoutTable* layouts, Imported* imported, Status* status,
+                       const DLDataType* dtype = nullptr);
 
-// Checks everything about a foreign tensor except its memory, and describes it as far as possible.
-Status DescribeLayout(const DLTensor& tensor, uint64_t flags, Descriptor* descriptor, Reach* reach);
+// Checks everything about a foreign tensor except its memory, and describes it as far as possible. `layout` has room
+// for all axes.
+Status DescribeLayout(const DLTensor& tensor, uint64_t flags, Layout* layout);
 
 // A Storage over the memory of a tensor that `owner` keeps alive; `destroy` subtracts the import from the count and
 // drops the owner. As above, but on failure the caller keeps the owner.
-Storage* WrapTensor(const DLTensor& tensor, uint64_t flags, Descriptor* descriptor, Status* status,
-                    TensorSignature* last, void (*destroy)(Storage*), void* owner, ThreadCache* cache = this_thread);
+Storage* WrapTensor(const DLTensor& tensor, uint64_t flags, const LayoutTable* layouts, Imported* imported,
+                    Status* status, void (*destroy)(Storage*), void* owner, ThreadCache* cache = this_thread);
 
 // Whether the elements are misaligned for their type. The struct must have a known major version.
 bool IsMisaligned(const DLTensor& tensor);

@@ -38,40 +38,45 @@ static napi_value OutliveTick(napi_env env, napi_callback_info info) {
   return nullptr;
 }
 
-static void AddressOf(Instance* self, AddressRequest* request) {
-  Storage* storage = GetHeld(self, request->handle);
-  request->status = storage == nullptr ? kConsumed : kOk;
-  request->address = storage == nullptr ? 0 : reinterpret_cast<uint64_t>(storage->data);
+// addressOf(handle): the address of the first byte; undefined if there is no such storage.
+static napi_value AddressOf(Instance* self, napi_env env, uint32_t handle) {
+  const Storage* storage = GetHeld(self, handle);
+  return storage == nullptr ? nullptr : NewBigInt(env, reinterpret_cast<uint64_t>(storage->data));
 }
 
-// A Storage over memory that JavaScript keeps alive under the number of the request.
-static void HoldPinned(Instance* self, PinRequest* request, void* data, uint64_t nbytes) {
-  Storage* storage = WrapQueued(self->queue, static_cast<uint64_t>(request->pin), data, nbytes);
+// The handle of a Storage over memory that JavaScript keeps alive under a number; 0 when out of memory.
+static uint32_t HoldPinned(Instance* self, double pin, void* data, uint64_t nbytes) {
+  Storage* storage = WrapQueued(self->queue, static_cast<uint64_t>(pin), data, nbytes);
   // Nothing is reported, because the garbage collector knows the buffer that JavaScript keeps.
-  HoldIn(self, storage, false, request);
+  return storage == nullptr ? 0 : Hold(self, storage, false);
 }
 
-static void PinArray(Instance* self, PinRequest* request, napi_env env, napi_value array) {
-  const Elements<uint8_t> bytes(env, array);
-  if (!IsSize(request->pin) || !bytes.is_valid) {
-    request->status = kNapi;
-    return;
-  }
-  HoldPinned(self, request, bytes.data, bytes.length);
+// pinArray(pin, array): the handle of its memory, which JavaScript keeps alive until onRelease gets the number `pin`;
+// 0 when out of memory, and undefined for other values.
+static napi_value PinArray(Instance* self, napi_env env, double pin, Elements<uint8_t> array) {
+  if (!IsSize(pin) || !array.is_valid) return nullptr;
+  return NewNumber(env, HoldPinned(self, pin, array.data, array.length));
 }
 
-static void PinAddress(Instance* self, PinRequest* request) {
-  if (!IsSize(request->pin) || !IsSize(request->nbytes) || (request->nbytes > 0 && request->address < 4096)) {
-    request->status = kNullData;
-    return;
-  }
-  HoldPinned(self, request, reinterpret_cast<void*>(request->address), static_cast<uint64_t>(request->nbytes));
+// pinAddress(pin, address, nbytes): as pinArray, for memory at an address.
+static napi_value PinAddress(Instance* self, napi_env env, double pin, uint64_t address, double nbytes) {
+  if (!IsSize(pin) || !IsSize(nbytes) || (nbytes > 0 && address < 4096)) return nullptr;
+  return NewNumber(env, HoldPinned(self, pin, reinterpret_cast<void*>(address), static_cast<uint64_t>(nbytes)));
 }
 
-// Runs on the JavaScript thread on Node and Bun, but on any thread on Deno, so it only drops a reference.
+// Called when JavaScript has released pinned memory.
+static napi_value RunReleasedOf(napi_env env, napi_callback_info info) {
+  RunReleased(DataOf<Instance>(env, info)->queue, env);
+  return nullptr;
+}
+
+// Runs on the JavaScript thread on Node and Bun, but on any thread on Deno, so it only drops a reference. Bun and Deno
+// call it when a buffer is detached, Node in the next turn of the event loop.
 static void FinalizeBuffer(napi_env, void*, void* hint) {
   FinalizerScope scope;
-  ReleaseStorage(static_cast<Storage*>(hint));
+  BufferReference* reference = static_cast<BufferReference*>(hint);
+  DropReference(reference);
+  LetGo(reference);
 }
 
 static napi_value CreateBuffer(Instance* self, BufferRequest* request, napi_env env) {
@@ -80,34 +85,50 @@ static napi_value CreateBuffer(Instance* self, BufferRequest* request, napi_env 
     request->status = kConsumed;
     return nullptr;
   }
-  napi_value result = nullptr;
-  napi_status status = napi_no_external_buffers_allowed;
-  RetainStorage(storage);
-  if (!self->forbids_external_buffers) {
-    status = napi_create_external_arraybuffer(env, storage->data, static_cast<size_t>(storage->nbytes), FinalizeBuffer,
-                                              storage, &result);
-  }
-  if (status == napi_no_external_buffers_allowed) {
-    ReleaseStorage(storage);
+  if (self->forbids_external_buffers) {
     request->status = kNoExternalBuffers;
     return nullptr;
   }
-  if (status != napi_ok) {
-    // Node 20 runs the finalizer even when the buffer is too large and the call fails. A leak is better than a second
-    // release.
-    napi_value error;
-    napi_get_and_clear_last_exception(env, &error);
-    request->status = kNapi;
+  BufferReference* reference = NewBufferReference(storage);
+  if (reference == nullptr) {
+    request->status = kOutOfMemory;
     return nullptr;
   }
-  // From here on the runtime counts these bytes itself.
-  Held* held = self->table.Find(request->handle);
-  if (held != nullptr) TakeReportBack(self, held);
+  napi_value result = nullptr;
+  const napi_status status = napi_create_external_arraybuffer(env, storage->data, static_cast<size_t>(storage->nbytes),
+                                                              FinalizeBuffer, reference, &result);
+  if (status != napi_ok) {
+    DropReference(reference);
+    if (status == napi_no_external_buffers_allowed) LetGo(reference);
+    // Node 20 runs the finalizer even when the buffer is too large and the call fails. Elsewhere the record leaks.
+    LetGo(reference);
+    napi_value error;
+    napi_get_and_clear_last_exception(env, &error);
+    request->status = status == napi_no_external_buffers_allowed ? kNoExternalBuffers : kNapi;
+    return nullptr;
+  }
   request->status = kOk;
+  // Making the buffer may have run a finalizer, which may release the handle and give its number to another storage.
+  Held* held = self->table.Find(request->handle);
+  if (held == nullptr || held->storage != storage) {
+    LetGo(reference);
+    return result;
+  }
+  // From here on the runtime counts these bytes itself.
+  TakeReportBack(self, held);
+  // A program detached the buffer before this one. Whoever has its memory now keeps that reference.
+  if (held->buffer != nullptr) LetGo(held->buffer);
+  held->buffer = reference;
   return result;
 }
 
-static void DetachBuffer(Instance*, napi_env env, napi_value buffer) { napi_detach_arraybuffer(env, buffer); }
+// detachBuffer(buffer): false for a buffer that is detached already, or cannot be.
+static napi_value DetachBuffer(Instance*, napi_env env, napi_value buffer) {
+  bool is_detached = true;
+  const bool is_done = napi_is_detached_arraybuffer(env, buffer, &is_detached) == napi_ok && !is_detached &&
+                       napi_detach_arraybuffer(env, buffer) == napi_ok;
+  return NewBoolean(env, is_done);
+}
 
 // Copies the whole storage out of, or into, a Uint8Array of its size.
 template <bool kOut>
@@ -144,11 +165,12 @@ static void TakeStaged(Instance* self, StageRequest* request) {
   request->status = request->handle == 0 ? kOutOfMemory : kOk;
 }
 
-static void Trim(Instance*, TrimRequest* request) {
-  const bool is_idle = request->is_idle != 0;
-  request->bytes = is_idle ? 0 : static_cast<double>(TrimKeptBlocks());
-  request->is_watched = is_idle && TrimIdleBlocks() ? 1 : 0;
-}
+// trim(): unmaps the kept blocks, and returns their bytes.
+static double Trim(Instance*, napi_env) { return static_cast<double>(TrimKeptBlocks()); }
+
+// trimIdle(): unmaps the kept blocks if none was taken or added since the last such call. Returns whether blocks are
+// left.
+static bool TrimIdle(Instance*, napi_env) { return TrimIdleBlocks(); }
 
 const NamedFunction kMemoryFunctions[] = {{"allocate", Binding<Allocate>::Call},
                                           {"release", Release},
@@ -157,12 +179,14 @@ const NamedFunction kMemoryFunctions[] = {{"allocate", Binding<Allocate>::Call},
                                           {"addressOf", Binding<AddressOf>::Call},
                                           {"pinArray", Binding<PinArray>::Call},
                                           {"pinAddress", Binding<PinAddress>::Call},
+                                          {"runReleased", RunReleasedOf},
                                           {"createBuffer", Binding<CreateBuffer>::Call},
                                           {"detachBuffer", Binding<DetachBuffer>::Call},
                                           {"readInto", Binding<CopyBytes<true>>::Call},
                                           {"writeFrom", Binding<CopyBytes<false>>::Call},
                                           {"takeStaged", Binding<TakeStaged>::Call},
                                           {"trim", Binding<Trim>::Call},
+                                          {"trimIdle", Binding<TrimIdle>::Call},
                                           {}};
 
 }  // namespace dlpack

@@ -22,7 +22,9 @@ struct Released {
 struct ReleaseQueue {
   Lock lock;  // guards all below
   napi_threadsafe_function wake;
+  napi_ref on_release;  // JavaScript thread
   bool closed;
+  bool is_woken;  // the event loop will call Drain
   Released* head;
   ReleaseQueue* next;  // guarded by queues_lock
 };
@@ -39,15 +41,14 @@ static void FreeAll(Released* node) {
   }
 }
 
-// JavaScript thread, from the event loop.
-static void Drain(napi_env env, napi_value on_release, void* context, void*) {
-  if (env == nullptr || on_release == nullptr) return;  // the thread-safe function is being destroyed
-  ReleaseQueue* queue = static_cast<ReleaseQueue*>(context);
+// JavaScript thread.
+static void Drain(napi_env env, napi_value on_release, ReleaseQueue* queue, bool is_from_loop) {
   Released* node;
   {
     LockScope scope(&queue->lock);
     node = queue->head;
     queue->head = nullptr;
+    if (is_from_loop) queue->is_woken = false;
   }
   while (node != nullptr) {
     napi_handle_scope scope;
@@ -64,6 +65,12 @@ static void Drain(napi_env env, napi_value on_release, void* context, void*) {
     free(node);
     node = next;
   }
+}
+
+// JavaScript thread, from the event loop.
+static void Wake(napi_env env, napi_value on_release, void* context, void*) {
+  if (env == nullptr || on_release == nullptr) return;  // the thread-safe function is being destroyed
+  Drain(env, on_release, static_cast<ReleaseQueue*>(context), true);
 }
 
 // JavaScript thread, before Node-API destroys the thread-safe function.
@@ -90,7 +97,8 @@ ReleaseQueue* CreateReleaseQueue(napi_env env, napi_value on_release) {
   ReleaseQueue* queue = new (block) ReleaseQueue();
   napi_value name;
   if (napi_create_string_utf8(env, "dlpack.release", NAPI_AUTO_LENGTH, &name) != napi_ok ||
-      napi_create_threadsafe_function(env, on_release, nullptr, name, 0, 1, nullptr, nullptr, queue, Drain,
+      napi_create_reference(env, on_release, 1, &queue->on_release) != napi_ok ||
+      napi_create_threadsafe_function(env, on_release, nullptr, name, 0, 1, nullptr, nullptr, queue, Wake,
                                       &queue->wake) != napi_ok) {
     free(queue);
     return nullptr;
@@ -107,15 +115,22 @@ ReleaseQueue* CreateReleaseQueue(napi_env env, napi_value on_release) {
   return queue;
 }
 
+void RunReleased(ReleaseQueue* queue, napi_env env) {
+  napi_value on_release;
+  if (napi_get_reference_value(env, queue->on_release, &on_release) == napi_ok) Drain(env, on_release, queue, false);
+}
+
 // Hands a number to JavaScript. False when the environment has ended; the caller keeps the node then. Any thread.
 static bool Post(Released* node) {
   ReleaseQueue* queue = node->queue;
   LockScope scope(&queue->lock);
   if (queue->closed) return false;
-  const bool was_empty = queue->head == nullptr;
   node->next = queue->head;
   queue->head = node;
-  if (was_empty) napi_call_threadsafe_function(queue->wake, nullptr, napi_tsfn_nonblocking);
+  // Once for each turn of the event loop: each call takes memory until then, and RunReleased may empty the queue often.
+  if (!queue->is_woken) {
+    queue->is_woken = napi_call_threadsafe_function(queue->wake, nullptr, napi_tsfn_nonblocking) == napi_ok;
+  }
   return true;
 }
 
@@ -135,7 +150,7 @@ ReleaseQueue* PostToAnyQueue(uint64_t id) {
 static void DestroyQueued(Storage* self) {
   Released* node = static_cast<Released*>(self->owner);
   FreeStorage(self);
-  Count(counts.imports, -1);
+  Count(Counter::kImports, -1);
   // A forked process has no JavaScript thread to notify, and the lock may be held by a thread that does not exist
   // there.
   if (is_forked || !Post(node)) free(node);
@@ -150,7 +165,7 @@ Storage* WrapQueued(ReleaseQueue* queue, uint64_t id, void* data, uint64_t nbyte
     free(node);
     return nullptr;
   }
-  Count(counts.imports, 1);
+  Count(Counter::kImports, 1);
   return storage;
 }
 

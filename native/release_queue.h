@@ -18,6 +18,9 @@ struct ReleaseQueue;
 // `on_release` is a JavaScript function that takes a number. NULL on failure. JavaScript thread.
 ReleaseQueue* CreateReleaseQueue(napi_env env, napi_value on_release);
 
+// Hands the numbers that wait to `on_release` now, instead of in the next turn of the event loop. JavaScript thread.
+void RunReleased(ReleaseQueue* queue, napi_env env);
+
 // Tells JavaScript to watch the kept blocks, see kept_blocks.h. Other numbers are larger.
 static const uint64_t kWatchBlocks = 0;
 

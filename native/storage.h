@@ -46,8 +46,8 @@ Storage* WrapStorage(void* data, uint64_t nbytes, void (*destroy)(Storage*), voi
 
 // Counts a storage of our own memory: 1 when it was allocated, -1 when it is destroyed. Any thread; `cache` is its own.
 inline void CountStorage(const Storage* storage, int64_t change, ThreadCache* cache = this_thread) {
-  Count(cache, counts.storages, change);
-  Count(cache, counts.bytes, change * static_cast<int64_t>(storage->nbytes));
+  Count(cache, Counter::kStorages, change);
+  Count(cache, Counter::kBytes, change * static_cast<int64_t>(storage->nbytes));
 }
 
 // Frees the Storage itself, for `destroy`. Any thread.

@@ -7,9 +7,6 @@ namespace dlpack {
 Counts counts;
 __thread ThreadCache* this_thread;
 
-static const size_t kCounters = sizeof(Counts) / sizeof(std::atomic<int64_t>);
-static_assert(sizeof(Counts) == 5 * sizeof(std::atomic<int64_t>), "counters are found by their position");
-
 static ThreadCache* caches;
 static Lock caches_lock;
 
@@ -44,20 +41,18 @@ void CloseThreadCache(ThreadCache* cache) {
     ThreadCache** at = &caches;
     while (*at != cache) at = &(*at)->next;
     *at = cache->next;
-    for (size_t i = 0; i < kCounters; ++i) {
-      (&counts.storages)[i].fetch_add((&cache->counts.storages)[i].load(std::memory_order_relaxed),
-                                      std::memory_order_relaxed);
+    for (uint32_t i = 0; i < kCounters; ++i) {
+      counts.values[i].fetch_add(cache->counts.values[i].load(std::memory_order_relaxed), std::memory_order_relaxed);
     }
   }
   free(cache);
 }
 
-int64_t CountOf(std::atomic<int64_t>& counter) {
-  const ptrdiff_t index = &counter - &counts.storages;
+int64_t CountOf(Counter counter) {
   LockScope scope(&caches_lock);
-  int64_t sum = counter.load(std::memory_order_relaxed);
+  int64_t sum = counts[counter].load(std::memory_order_relaxed);
   for (ThreadCache* cache = caches; cache != nullptr; cache = cache->next) {
-    sum += (&cache->counts.storages)[index].load(std::memory_order_relaxed);
+    sum += cache->counts[counter].load(std::memory_order_relaxed);
   }
   return sum;
 }

@@ -12,13 +12,15 @@
 
 namespace dlpack {
 
-// Counts of live objects in this process, or one thread's share of them.
+// What is counted: live objects, and the bytes of live storages.
+enum class Counter : uint32_t { kStorages, kBytes, kImports, kExports, kTickets };
+static const uint32_t kCounters = 5;
+
+// The counts of this process, or one thread's share of them.
 struct Counts {
-  std::atomic<int64_t> storages;
-  std::atomic<int64_t> bytes;
-  std::atomic<int64_t> imports;
-  std::atomic<int64_t> exports;
-  std::atomic<int64_t> tickets;
+  std::atomic<int64_t> values[kCounters];
+
+  std::atomic<int64_t>& operator[](Counter counter) { return values[static_cast<uint32_t>(counter)]; }
 };
 
 // The share of threads without a cache, and of threads that have ended.
@@ -76,19 +78,19 @@ ThreadCache* OpenThreadCache();
 // An environment of this thread ends.
 void CloseThreadCache(ThreadCache* cache);
 
-// `counter` is one of `counts`. Any thread; `cache` is its own.
-inline void Count(ThreadCache* cache, std::atomic<int64_t>& counter, int64_t delta) {
+// Any thread; `cache` is its own.
+inline void Count(ThreadCache* cache, Counter counter, int64_t delta) {
   if (cache == nullptr) {
-    counter.fetch_add(delta, std::memory_order_relaxed);
+    counts[counter].fetch_add(delta, std::memory_order_relaxed);
     return;
   }
-  std::atomic<int64_t>& own = (&cache->counts.storages)[&counter - &counts.storages];
+  std::atomic<int64_t>& own = cache->counts[counter];
   own.store(own.load(std::memory_order_relaxed) + delta, std::memory_order_relaxed);
 }
-inline void Count(std::atomic<int64_t>& counter, int64_t delta) { Count(this_thread, counter, delta); }
+inline void Count(Counter counter, int64_t delta) { Count(this_thread, counter, delta); }
 
 // The sum over all threads. Any thread.
-int64_t CountOf(std::atomic<int64_t>& counter);
+int64_t CountOf(Counter counter);
 
 // Blocks of kSmallBlock or kLargeBlock bytes. They come from malloc when the cache is empty and go to free when it is
 // full. Any thread; `cache` is its own. A block may be freed on another thread than the one that allocated it.

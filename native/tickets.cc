@@ -2,6 +2,8 @@
 
 #include <stdlib.h>
 
+#include <new>
+
 #include "lock.h"
 
 namespace dlpack {
@@ -10,22 +12,26 @@ struct Ticket {
   Ticket* next;
   Storage* storage;
   uint64_t number[2];
-  Descriptor descriptor;
+  uint64_t byte_offset;
+  LayoutRoom layout;
 };
 
 static const size_t kBuckets = 256;  // the numbers are random, so the low byte is a good hash
 static Ticket* buckets[kBuckets];
 static Lock buckets_lock;
 
-bool IssueTicket(const uint64_t* number, const Descriptor& descriptor, Storage* storage) {
-  Ticket* ticket = static_cast<Ticket*>(malloc(sizeof(Ticket)));
-  if (ticket == nullptr) return false;
+bool IssueTicket(const uint64_t* number, const Descriptor& tensor, Storage* storage) {
+  void* block = malloc(sizeof(Ticket));
+  if (block == nullptr) return false;
+  Ticket* ticket = new (block) Ticket;
   ticket->number[0] = number[0];
   ticket->number[1] = number[1];
-  ticket->descriptor = descriptor;
+  ticket->byte_offset = tensor.byte_offset;
+  CopyLayout(*tensor.layout, &ticket->layout);
+  ticket->layout.number = 0;  // it belongs to another instance
   ticket->storage = storage;
   RetainStorage(storage);
-  Count(counts.tickets, 1);
+  Count(Counter::kTickets, 1);
   LockScope scope(&buckets_lock);
   Ticket** bucket = &buckets[number[0] % kBuckets];
   ticket->next = *bucket;
@@ -33,7 +39,7 @@ bool IssueTicket(const uint64_t* number, const Descriptor& descriptor, Storage* 
   return true;
 }
 
-Storage* RedeemTicket(const uint64_t* number, Descriptor* descriptor) {
+Storage* RedeemTicket(const uint64_t* number, Layout* layout, uint64_t* byte_offset) {
   Ticket* found = nullptr;
   {
     LockScope scope(&buckets_lock);
@@ -47,9 +53,10 @@ Storage* RedeemTicket(const uint64_t* number, Descriptor* descriptor) {
   }
   if (found == nullptr) return nullptr;
   Storage* storage = found->storage;
-  *descriptor = found->descriptor;
+  CopyLayout(found->layout, layout);
+  *byte_offset = found->byte_offset;
   free(found);
-  Count(counts.tickets, -1);
+  Count(Counter::kTickets, -1);
   return storage;
 }
 

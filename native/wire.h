@@ -16,10 +16,6 @@ namespace dlpack {
 
 inline WireHeader* HeaderOf(const Instance* self) { return reinterpret_cast<WireHeader*>(self->words); }
 
-// Whether JavaScript is writing a request. Numbers that it releases meanwhile may be in the request already, and must
-// not refer to something else when native code reads them.
-inline bool IsPreparing(const Instance* self) { return HeaderOf(self)->preparing != 0; }
-
 // The message of a request, by the index of its slot. An index outside the wire means the last slot.
 template <class Message>
 inline Message* MessageAt(uint64_t* words, uint32_t slot) {
@@ -47,36 +43,50 @@ inline Message* MessageOf(const Instance* self) {
 }
 
 // The callback of a function that gets its state and its message, or its state alone, and perhaps the environment and
-// the arguments of the call. The call returns the value that the function returns; other results are in the message.
+// the arguments of the call, each as its own type (exports.h). The call returns what the function returns; other
+// results are in the message.
 template <auto kFunction>
 struct Binding;
 
 template <class Result, class State, class Message, class... Values, Result (*kFunction)(State*, Message*, Values...)>
 struct Binding<kFunction> {
   static napi_value Call(napi_env env, napi_callback_info info) {
-    return CallWith(env, info, std::make_index_sequence<sizeof...(Values) - (kHasMessage && sizeof...(Values) > 0)>());
+    if constexpr (!kHasMessage) {
+      return CallPlain<Values...>(env, info, std::make_index_sequence<sizeof...(Values)>());
+    } else if constexpr (sizeof...(Values) == 0) {
+      State* self = DataOf<State>(env, info);
+      return Return(env, [&] { return kFunction(self, MessageOf<Message>(self)); });
+    } else {
+      return CallWithMessage<Values...>(env, info, std::make_index_sequence<sizeof...(Values) - 1>());
+    }
   }
 
  private:
   static constexpr bool kHasMessage = !__is_same(Message*, napi_env);
 
-  template <size_t... kIndices>
-  static inline napi_value CallWith(napi_env env, napi_callback_info info, std::index_sequence<kIndices...>) {
-    constexpr size_t kCount = sizeof...(kIndices);
-    [[maybe_unused]] napi_value values[kCount + 1];
-    State* self = DataOf<State>(env, info, kCount == 0 ? nullptr : values, kCount);
-    const auto call = [&]() -> Result {
-      if constexpr (!kHasMessage) {
-        return kFunction(self, env, values[kIndices]...);
-      } else if constexpr (sizeof...(Values) == 0) {
-        return kFunction(self, MessageOf<Message>(self));
-      } else {
-        return kFunction(self, MessageOf<Message>(self), env, values[kIndices]...);
-      }
-    };
-    if constexpr (!__is_same(Result, void)) return call();
-    call();
-    return nullptr;
+  template <class Function>
+  static inline napi_value Return([[maybe_unused]] napi_env env, Function call) {
+    if constexpr (!__is_same(Result, void)) {
+      return ValueOf(env, call());
+    } else {
+      call();
+      return nullptr;
+    }
+  }
+
+  template <class... Types, size_t... kIndices>
+  static inline napi_value CallPlain(napi_env env, napi_callback_info info, std::index_sequence<kIndices...>) {
+    [[maybe_unused]] napi_value values[sizeof...(Types) + 1];
+    State* self = DataOf<State>(env, info, sizeof...(Types) == 0 ? nullptr : values, sizeof...(Types));
+    return Return(env, [&] { return kFunction(self, env, Argument<Types>::Of(env, values[kIndices])...); });
+  }
+
+  template <class, class... Types, size_t... kIndices>
+  static inline napi_value CallWithMessage(napi_env env, napi_callback_info info, std::index_sequence<kIndices...>) {
+    [[maybe_unused]] napi_value values[sizeof...(Types) + 1];
+    State* self = DataOf<State>(env, info, sizeof...(Types) == 0 ? nullptr : values, sizeof...(Types));
+    Message* message = MessageOf<Message>(self);
+    return Return(env, [&] { return kFunction(self, message, env, Argument<Types>::Of(env, values[kIndices])...); });
   }
 };
 
@@ -115,109 +125,92 @@ inline uint64_t FractionBits(double number, int64_t integer) {
   return bits;
 }
 
-// Reads the tensor that JavaScript wrote, without trusting it: returns an error for a field that is not an integer in
-// its range, or does not lie inside the wire. CheckInside checks whether the tensor lies inside its storage.
-inline Status ReadWire(const Instance* self, const WireTensor& wire, Descriptor* descriptor) {
+// Reads a layout that JavaScript wrote, without trusting it: returns an error for a field that is not an integer in its
+// range, or does not lie inside the wire. `layout` has room for all axes.
+inline Status ReadLayout(const Instance* self, const WireTensor& wire, Layout* layout) {
   const int32_t ndim = Alone(wire.ndim);
   const double* dims = reinterpret_cast<const double*>(&wire + 1);
   const double* end = reinterpret_cast<const double*>(self->words + kWireWords);
-  descriptor->ndim = ndim;
-  if (ndim < 0 || ndim > kMaxNdim || 2 * ndim > end - dims) return kNdim;
-  memcpy(&descriptor->dtype, &wire.dtype, sizeof(descriptor->dtype));
-  descriptor->device = DLDevice{Alone(wire.device_type), Alone(wire.device_id)};
-  descriptor->flags = Alone(wire.flags);
-  descriptor->version = DLPackVersion{0, 0};
-  descriptor->signature = 0;
-  descriptor->trace = wire.trace;
-  if (descriptor->dtype.lanes == 0 || descriptor->dtype.bits == 0) return kDtype;
+  layout->number = 0;
+  layout->ndim = ndim;
+  if (ndim < 0 || ndim > kMaxNdim || ptrdiff_t{2} * ndim > end - dims) return kNdim;
+  memcpy(&layout->dtype, &wire.dtype, sizeof(layout->dtype));
+  layout->device = DLDevice{Alone(wire.device_type), Alone(wire.device_id)};
+  layout->flags = Alone(wire.flags);
+  if (layout->dtype.lanes == 0 || layout->dtype.bits == 0) return kDtype;
   // Comparisons are false for NaN, too. Signs and fractions are collected and checked once, which takes less than a
   // branch each.
   const double most = static_cast<double>(kMaxSafe);
-  if (!IsSize(wire.byte_offset)) return kTooLarge;
-  const int64_t offset = static_cast<int64_t>(wire.byte_offset);
-  descriptor->byte_offset = static_cast<uint64_t>(offset);
-  uint64_t fractions = FractionBits(wire.byte_offset, offset);
+  uint64_t fractions = 0;
   int64_t signs = 0;
   for (int32_t i = 0; i < ndim; ++i) {
     if (!(__builtin_fabs(dims[i]) <= most && __builtin_fabs(dims[ndim + i]) <= most)) return kTooLarge;
     const int64_t length = static_cast<int64_t>(dims[i]);
     const int64_t stride = static_cast<int64_t>(dims[ndim + i]);
-    descriptor->shape[i] = length;
-    descriptor->strides[i] = stride;
+    layout->shape[i] = length;
+    layout->strides[i] = stride;
     signs |= length;
     fractions |= FractionBits(dims[i], length) | FractionBits(dims[ndim + i], stride);
   }
-  return fractions == 0 && signs >= 0 ? kOk : kTooLarge;
+  return fractions == 0 && signs >= 0 && Measure(layout) ? kOk : kTooLarge;
 }
 
-// Writes what a signature holds. `wire` has room for all axes.
-inline void WriteLayout(const Descriptor& descriptor, WireTensor* wire) {
-  const int32_t ndim = descriptor.ndim;
-  memcpy(&wire->dtype, &descriptor.dtype, sizeof(wire->dtype));
+// Reads a tensor that JavaScript wrote, and checks that it lies inside `nbytes` bytes. `room` is for a layout without a
+// number. The descriptor is valid until the request ends.
+inline Status ReadTensor(const Instance* self, const WireTensor& wire, uint64_t nbytes, LayoutRoom* room,
+                         Descriptor* tensor) {
+  const uint32_t number = Alone(wire.layout);
+  tensor->layout = number == 0 ? room : self->layouts.Get(number);
+  if (tensor->layout == nullptr) return kUnknownLayout;
+  if (number == 0) {
+    const Status status = ReadLayout(self, wire, room);
+    if (status != kOk) return status;
+  }
+  if (!IsSize(wire.byte_offset)) return kTooLarge;
+  const int64_t offset = static_cast<int64_t>(wire.byte_offset);
+  tensor->byte_offset = static_cast<uint64_t>(offset);
+  tensor->trace = wire.trace;
+  return FractionBits(wire.byte_offset, offset) == 0 && IsInside(*tensor, nbytes) ? kOk : kTooLarge;
+}
+
+// Writes a layout without a number. `wire` has room for all axes.
+inline void WriteLayout(const Layout& layout, WireTensor* wire) {
+  const int32_t ndim = layout.ndim;
+  memcpy(&wire->dtype, &layout.dtype, sizeof(wire->dtype));
   wire->ndim = ndim;
-  wire->flags = descriptor.flags;
-  wire->device_type = descriptor.device.device_type;
-  wire->device_id = descriptor.device.device_id;
+  wire->flags = layout.flags;
+  wire->device_type = layout.device.device_type;
+  wire->device_id = layout.device.device_id;
   double* dims = reinterpret_cast<double*>(wire + 1);
   // A foreign tensor that was refused for its number of axes has no shape that could be written.
   for (int32_t i = 0; i < ndim && ndim <= kMaxNdim; ++i) {
-    dims[i] = static_cast<double>(descriptor.shape[i]);
-    dims[ndim + i] = static_cast<double>(descriptor.strides[i]);
+    dims[i] = static_cast<double>(layout.shape[i]);
+    dims[ndim + i] = static_cast<double>(layout.strides[i]);
   }
-}
-
-// Reads the tensor of a message with room for its layout, and checks that it lies inside `nbytes` bytes. JavaScript may
-// have left out a layout that was checked before. The descriptor is valid until the next such call.
-inline Status ReadInside(Instance* self, WireTensor* wire, uint64_t nbytes, const Descriptor** descriptor) {
-  const uint32_t number = Alone(wire->layout);
-  CheckedLayout& checked = self->layouts[number % kKeptLayouts];
-  uint32_t* known = &HeaderOf(self)->checked_layouts[number % kKeptLayouts];
-  *descriptor = &checked.descriptor;
-  const bool is_known = number != 0 && number == checked.number;
-  if (is_known) {
-    const double* dims = reinterpret_cast<const double*>(wire + 1);
-    const double* end = reinterpret_cast<const double*>(self->words + kWireWords);
-    if (2 * checked.descriptor.ndim > end - dims) return kNdim;  // a caller writes the layout there
-    if (!IsSize(wire->byte_offset)) return kTooLarge;
-    const int64_t offset = static_cast<int64_t>(wire->byte_offset);
-    if (FractionBits(wire->byte_offset, offset) != 0) return kTooLarge;
-    checked.descriptor.byte_offset = static_cast<uint64_t>(offset);
-    checked.descriptor.trace = wire->trace;
-  } else {
-    checked.number = *known = 0;
-    const Status status = ReadWire(self, *wire, &checked.descriptor);
-    if (status != kOk) return status;
-    if (!SpanOf(checked.descriptor, &checked.reach.low, &checked.reach.high)) return kTooLarge;
-    checked.number = *known = number;
-  }
-  if (IsInside(checked.reach.low, checked.reach.high, checked.descriptor.byte_offset, nbytes)) return kOk;
-  if (is_known) WriteLayout(checked.descriptor, wire);  // for the error message
-  return kTooLarge;
 }
 
 // Puts the caller's reference into the table of the instance and describes the tensor in `wire`. Without a storage the
 // tensor was refused, and the description is for the error message. Returns the status, or kOutOfMemory. Writes nothing
-// before the reference is held, so a request that ends with this call need not own its slot. `is_last` says that no
-// other JavaScript can run before the caller reads the message. Only then the layout may be left out, because other
-// JavaScript may import a tensor and change the known signature.
-inline Status GiveTensor(Instance* self, Storage* storage, Status status, const Descriptor& descriptor,
-                         WireTensor* wire, bool is_last) {
+// before the reference is held, so a request that ends with this call need not own its slot.
+inline Status GiveTensor(Instance* self, Storage* storage, Status status, const Imported& imported, WireTensor* wire) {
+  const Layout& layout = *imported.tensor.layout;
   uint64_t nbytes = 0;
   uint32_t handle = 0;
+  uint32_t number = 0;
   if (storage != nullptr) {
     nbytes = storage->nbytes;
-    handle = Hold(self, storage, IsHostAccessible(descriptor.device.device_type));
+    handle = Hold(self, storage, IsHostAccessible(layout.device.device_type));
     status = handle == 0 ? kOutOfMemory : kOk;
+    number = layout.number != 0 ? layout.number : self->layouts.NumberOf(layout);
   }
   wire->handle = handle;
+  wire->layout = number;
+  wire->byte_offset = static_cast<double>(imported.tensor.byte_offset);
   wire->nbytes = static_cast<double>(nbytes);
-  wire->version_major = descriptor.version.major;
-  wire->version_minor = descriptor.version.minor;
-  wire->signature = descriptor.signature;
-  wire->byte_offset = static_cast<double>(descriptor.byte_offset);
-  const bool is_known = is_last && descriptor.signature != 0 && descriptor.signature == HeaderOf(self)->known_signature;
-  // JavaScript reads the layout of a refused tensor for the message, but not when memory ran out.
-  if (!is_known || (status != kOk && status != kOutOfMemory)) WriteLayout(descriptor, wire);
+  if (number != 0) return status;
+  WriteLayout(layout, wire);
+  wire->version_major = imported.version.major;
+  wire->version_minor = imported.version.minor;
   return status;
 }
 

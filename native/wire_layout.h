@@ -9,11 +9,17 @@ namespace dlpack {
 // Words of eight bytes.
 static const uint32_t kWireWords = 131072;
 
-// Where requests begin.
-static const uint32_t kFirstSlot = 8;
+// Where the LayoutRequest is.
+static const uint32_t kLayoutSlot = 4;
 
-// The number of places for kept layouts, a power of two. Place 0 is for layouts without a number.
-static const uint32_t kKeptLayouts = 8;
+// Where other requests begin.
+static const uint32_t kFirstSlot = 142;
+
+// The number of layouts that an instance keeps, a power of two.
+static const uint32_t kKeptLayouts = 1024;
+
+// Added to the handle of a released storage whose ArrayBuffer JavaScript has detached.
+static const uint32_t kDetached = 2147483648u;
 
 static const int32_t kMaxNdim = 64;
 
@@ -35,6 +41,7 @@ enum Status : int32_t {
   kNoExternalBuffers = 13,
   kUnknownTicket = 14,
   kNapi = 15,
+  kUnknownLayout = 16,
 };
 
 // The first words of the wire.
@@ -43,18 +50,10 @@ struct alignas(8) WireHeader {
   uint32_t slot;
   // the first free word
   uint32_t top;
-  // the storage that JavaScript releases, read first in release and collect
+  // the storage that JavaScript releases, perhaps with the detached bit, read first in release and collect
   uint32_t released;
   // the storage that outlived its tick, read first in outlive
   uint32_t lasting;
-  // the signature whose layout JavaScript knows, written by JavaScript; 0: none
-  uint32_t known_signature;
-  // numbers of the layouts that native code keeps, written by it; 0: none
-  uint32_t checked_layouts[8];
-  // the last number that JavaScript gave to a layout
-  uint32_t last_layout;
-  // 1: JavaScript writes a request, so numbers that it releases are not used again
-  uint32_t preparing;
   // arguments of the call from Python that JavaScript has taken over, counted by it
   uint32_t taken;
 };
@@ -62,34 +61,14 @@ static_assert(offsetof(WireHeader, slot) == 0);
 static_assert(offsetof(WireHeader, top) == 4);
 static_assert(offsetof(WireHeader, released) == 8);
 static_assert(offsetof(WireHeader, lasting) == 12);
-static_assert(offsetof(WireHeader, known_signature) == 16);
-static_assert(offsetof(WireHeader, checked_layouts) == 20);
-static_assert(offsetof(WireHeader, last_layout) == 52);
-static_assert(offsetof(WireHeader, preparing) == 56);
-static_assert(offsetof(WireHeader, taken) == 60);
-static_assert(sizeof(WireHeader) == 64);
+static_assert(offsetof(WireHeader, taken) == 16);
+static_assert(sizeof(WireHeader) == 24);
 
-// A tensor. The lengths of its axes follow as doubles, then as many strides in elements.
+// A tensor. Without a number its layout follows: the fields from dtype on, lengths and strides as doubles.
 struct alignas(8) WireTensor {
   // a storage in the table of the instance
   uint32_t handle;
-  // code, bits and lanes, packed as in DLDataType
-  uint32_t dtype;
-  // the number of axes; -1: JavaScript left out the layout, see instance.h
-  int32_t ndim;
-  // DLPACK_FLAG_BITMASK_*
-  uint32_t flags;
-  // a DLDeviceType
-  int32_t device_type;
-  // the number of the device
-  int32_t device_id;
-  // of the managed tensor that was imported; 0: legacy, or no import
-  uint32_t version_major;
-  // the minor version
-  uint32_t version_minor;
-  // equal for imports that differ only in their memory; 0: none, see managed_tensor.h
-  uint32_t signature;
-  // the number that JavaScript gave the layout; 0: none
+  // the number of a layout that native code keeps; 0: the layout follows
   uint32_t layout;
   // bytes from the start of the storage to the first element
   double byte_offset;
@@ -97,21 +76,51 @@ struct alignas(8) WireTensor {
   double nbytes;
   // the number of the place where an export is made; 0: not recorded
   double trace;
+  // code, bits and lanes, packed as in DLDataType
+  uint32_t dtype;
+  // the number of axes
+  int32_t ndim;
+  // DLPACK_FLAG_BITMASK_*
+  uint32_t flags;
+  // a DLDeviceType
+  int32_t device_type;
+  // the number of the device
+  int32_t device_id;
+  // of a managed tensor that was refused; 0: legacy, or no import
+  uint32_t version_major;
+  // the minor version
+  uint32_t version_minor;
 };
 static_assert(offsetof(WireTensor, handle) == 0);
-static_assert(offsetof(WireTensor, dtype) == 4);
-static_assert(offsetof(WireTensor, ndim) == 8);
-static_assert(offsetof(WireTensor, flags) == 12);
-static_assert(offsetof(WireTensor, device_type) == 16);
-static_assert(offsetof(WireTensor, device_id) == 20);
-static_assert(offsetof(WireTensor, version_major) == 24);
-static_assert(offsetof(WireTensor, version_minor) == 28);
-static_assert(offsetof(WireTensor, signature) == 32);
-static_assert(offsetof(WireTensor, layout) == 36);
-static_assert(offsetof(WireTensor, byte_offset) == 40);
-static_assert(offsetof(WireTensor, nbytes) == 48);
-static_assert(offsetof(WireTensor, trace) == 56);
+static_assert(offsetof(WireTensor, layout) == 4);
+static_assert(offsetof(WireTensor, byte_offset) == 8);
+static_assert(offsetof(WireTensor, nbytes) == 16);
+static_assert(offsetof(WireTensor, trace) == 24);
+static_assert(offsetof(WireTensor, dtype) == 32);
+static_assert(offsetof(WireTensor, ndim) == 36);
+static_assert(offsetof(WireTensor, flags) == 40);
+static_assert(offsetof(WireTensor, device_type) == 44);
+static_assert(offsetof(WireTensor, device_id) == 48);
+static_assert(offsetof(WireTensor, version_major) == 52);
+static_assert(offsetof(WireTensor, version_minor) == 56);
 static_assert(sizeof(WireTensor) == 64);
+
+// A layout that native code keeps from now on.
+struct alignas(8) LayoutRequest {
+  // a Status, written by native code
+  int32_t status;
+  // its number, which JavaScript chooses
+  uint32_t number;
+  // the layout, whole; nothing else of the tensor is used
+  WireTensor tensor;
+  // room for the shape and strides of the tensor
+  double dims[128];
+};
+static_assert(offsetof(LayoutRequest, status) == 0);
+static_assert(offsetof(LayoutRequest, number) == 4);
+static_assert(offsetof(LayoutRequest, tensor) == 8);
+static_assert(offsetof(LayoutRequest, dims) == 72);
+static_assert(sizeof(LayoutRequest) == 1096);
 
 // A tensor that native code describes: the result of a request that carries nothing else.
 struct alignas(8) TensorResult {
@@ -203,40 +212,6 @@ static_assert(offsetof(AllocateRequest, nbytes) == 8);
 static_assert(offsetof(AllocateRequest, cleared) == 16);
 static_assert(sizeof(AllocateRequest) == 24);
 
-// The address of a storage.
-struct alignas(8) AddressRequest {
-  // a Status, written by native code
-  int32_t status;
-  // a storage in the table of the instance
-  uint32_t handle;
-  // of its first byte
-  uint64_t address;
-};
-static_assert(offsetof(AddressRequest, status) == 0);
-static_assert(offsetof(AddressRequest, handle) == 4);
-static_assert(offsetof(AddressRequest, address) == 8);
-static_assert(sizeof(AddressRequest) == 16);
-
-// Memory that JavaScript keeps alive until its last reference is dropped; a typed array is an argument.
-struct alignas(8) PinRequest {
-  // a Status, written by native code
-  int32_t status;
-  // a storage in the table of the instance
-  uint32_t handle;
-  // the number that onRelease gets
-  double pin;
-  // the address of the memory, if no typed array is given
-  uint64_t address;
-  // the number of bytes, if no typed array is given
-  double nbytes;
-};
-static_assert(offsetof(PinRequest, status) == 0);
-static_assert(offsetof(PinRequest, handle) == 4);
-static_assert(offsetof(PinRequest, pin) == 8);
-static_assert(offsetof(PinRequest, address) == 16);
-static_assert(offsetof(PinRequest, nbytes) == 24);
-static_assert(sizeof(PinRequest) == 32);
-
 // An ArrayBuffer over a storage, or a copy between a storage and an ArrayBuffer.
 struct alignas(8) BufferRequest {
   // a Status, written by native code
@@ -247,62 +222,6 @@ struct alignas(8) BufferRequest {
 static_assert(offsetof(BufferRequest, status) == 0);
 static_assert(offsetof(BufferRequest, handle) == 4);
 static_assert(sizeof(BufferRequest) == 8);
-
-// An address.
-struct alignas(8) AddressResult {
-  // the address
-  uint64_t address;
-};
-static_assert(offsetof(AddressResult, address) == 0);
-static_assert(sizeof(AddressResult) == 8);
-
-// Live objects of the process.
-struct alignas(8) CountsResult {
-  // blocks of memory that this package allocated
-  double storages;
-  // their bytes
-  double bytes;
-  // imported memory that tensors hold
-  double imports;
-  // managed tensors whose deleter was not yet called
-  double exports;
-  // tickets that were not yet redeemed
-  double tickets;
-  // bytes that this instance reported to the garbage collector
-  double reported;
-  // bytes of released blocks that wait for new tensors
-  double kept;
-};
-static_assert(offsetof(CountsResult, storages) == 0);
-static_assert(offsetof(CountsResult, bytes) == 8);
-static_assert(offsetof(CountsResult, imports) == 16);
-static_assert(offsetof(CountsResult, exports) == 24);
-static_assert(offsetof(CountsResult, tickets) == 32);
-static_assert(offsetof(CountsResult, reported) == 40);
-static_assert(offsetof(CountsResult, kept) == 48);
-static_assert(sizeof(CountsResult) == 56);
-
-// Kept blocks to unmap.
-struct alignas(8) TrimRequest {
-  // 1: only if no block was taken or added since the last such request
-  uint32_t is_idle;
-  // 1 while blocks are left to watch, written by native code
-  uint32_t is_watched;
-  // the number of unmapped bytes, written by native code
-  double bytes;
-};
-static_assert(offsetof(TrimRequest, is_idle) == 0);
-static_assert(offsetof(TrimRequest, is_watched) == 4);
-static_assert(offsetof(TrimRequest, bytes) == 8);
-static_assert(sizeof(TrimRequest) == 16);
-
-// The number of live exports with a recorded place.
-struct alignas(8) TracesResult {
-  // the number of exports, even if the array is shorter
-  double count;
-};
-static_assert(offsetof(TracesResult, count) == 0);
-static_assert(sizeof(TracesResult) == 8);
 
 // Bytes for a storage. They follow the message.
 struct alignas(8) StageRequest {
@@ -360,6 +279,8 @@ struct alignas(8) ConvertRequest {
   int32_t ndim;
   // the largest number of threads
   int32_t threads;
+  // the axis along which scale and offset change; -1: they are the same everywhere; -2: there are none
+  int32_t scaled_axis;
   // bits from the start to the first element that is read
   double from_bit;
   // bits from the start to the first element that is written
@@ -378,6 +299,7 @@ static_assert(offsetof(ConvertRequest, from_type) == 12);
 static_assert(offsetof(ConvertRequest, to_type) == 16);
 static_assert(offsetof(ConvertRequest, ndim) == 20);
 static_assert(offsetof(ConvertRequest, threads) == 24);
+static_assert(offsetof(ConvertRequest, scaled_axis) == 28);
 static_assert(offsetof(ConvertRequest, from_bit) == 32);
 static_assert(offsetof(ConvertRequest, to_bit) == 40);
 static_assert(offsetof(ConvertRequest, shape) == 48);

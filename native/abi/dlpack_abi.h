@@ -1,5 +1,5 @@
-// Our own declaration of the structs of the DLPack C API, version 1.3. tests/native/addon/abi_layout.cc compares them
-// with a real dlpack.h.
+// Our own declaration of the DLPack C API: version 1.3, and the numbers that its main branch has added.
+// tests/native/addon/abi_layout.cc compares them with a real dlpack.h.
 #pragma once
 
 #include <stdint.h>
@@ -31,12 +31,15 @@ enum DLDeviceType : int32_t {
   kDLHexagon = 16,
   kDLMAIA = 17,
   kDLTrn = 18,
+  kDLTPU = 19,
+  kDLTPUHost = 20,  // pinned
+  kDLAscend = 21,
 };
 
 // The processor can read and write the memory through its address.
 inline bool IsHostAccessible(int32_t device_type) {
   return device_type == kDLCPU || device_type == kDLCUDAHost || device_type == kDLROCMHost ||
-         device_type == kDLCUDAManaged;
+         device_type == kDLCUDAManaged || device_type == kDLTPUHost;
 }
 
 enum DLDataTypeCode {
@@ -58,6 +61,7 @@ enum DLDataTypeCode {
   kDLFloat6_e2m3fn = 15,
   kDLFloat6_e3m2fn = 16,
   kDLFloat4_e2m1fn = 17,
+  kDLBcomplex = 18,  // two bfloat16
 };
 
 struct DLPackVersion {

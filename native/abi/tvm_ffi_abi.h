@@ -1,4 +1,4 @@
-// Our own declaration of the part of the TVM-FFI C ABI (0.1.x) that this addon uses.
+// Our own declaration of the TVM-FFI C ABI (0.1.x): every enumerator, and the structs that this addon uses.
 // tests/interop/tvm-ffi/kernels/abi_layout.cc compares it with a real c_api.h.
 #pragma once
 
@@ -11,6 +11,7 @@ extern "C" {
 
 // Values below kTVMFFIStaticObjectBegin carry no reference count.
 enum TVMFFITypeIndex : int32_t {
+  kTVMFFIAny = -1,  // in descriptions of fields only
   kTVMFFINone = 0,
   kTVMFFIInt = 1,
   kTVMFFIBool = 2,
@@ -24,7 +25,9 @@ enum TVMFFITypeIndex : int32_t {
   kTVMFFIObjectRValueRef = 10,
   kTVMFFISmallStr = 11,
   kTVMFFISmallBytes = 12,
+  kTVMFFIUnchanged = 13,
   kTVMFFIStaticObjectBegin = 64,
+  kTVMFFIObject = 64,
   kTVMFFIStr = 65,
   kTVMFFIBytes = 66,
   kTVMFFIError = 67,
@@ -37,11 +40,14 @@ enum TVMFFITypeIndex : int32_t {
   kTVMFFIOpaquePyObject = 74,
   kTVMFFIList = 75,
   kTVMFFIDict = 76,
+  kTVMFFIVisitInterrupt = 77,
+  kTVMFFIBigInt = 78,
+  kTVMFFIDynObjectBegin = 128,
 };
 
 enum TVMFFIObjectDeleterFlagBitMask : int32_t {
-  kTVMFFIObjectDeleterFlagBitMaskStrong = 1,
-  kTVMFFIObjectDeleterFlagBitMaskWeak = 2,
+  kTVMFFIObjectDeleterFlagBitMaskStrong = 1 << 0,
+  kTVMFFIObjectDeleterFlagBitMaskWeak = 1 << 1,
 };
 
 typedef void* TVMFFIObjectHandle;
@@ -58,6 +64,11 @@ struct TVMFFIObject {
   int32_t type_index;
   uint32_t __padding;
   void (*deleter)(void* self, int flags);
+};
+
+// The ABI requires it in memory directly before each object.
+struct TVMFFIObjectAllocHeader {
+  void (*delete_space)(void* object);  // NULL: the deleter of the object frees the memory itself
 };
 
 struct TVMFFIAny {
@@ -119,8 +130,33 @@ struct TVMFFIFunctionCell {
 
 enum TVMFFIFieldFlagBitMask : int64_t {
   kTVMFFIFieldFlagBitMaskWritable = 1 << 0,
+  kTVMFFIFieldFlagBitMaskHasDefault = 1 << 1,
   kTVMFFIFieldFlagBitMaskIsStaticMethod = 1 << 2,
+  kTVMFFIFieldFlagBitMaskSEqHashIgnore = 1 << 3,
+  kTVMFFIFieldFlagBitMaskSEqHashDefPattern = 1 << 4,
+  kTVMFFIFieldFlagBitMaskDefaultFromFactory = 1 << 5,
+  kTVMFFIFieldFlagBitMaskReprOff = 1 << 6,
+  kTVMFFIFieldFlagBitMaskCompareOff = 1 << 7,
+  kTVMFFIFieldFlagBitMaskHashOff = 1 << 8,
+  kTVMFFIFieldFlagBitMaskInitOff = 1 << 9,
+  kTVMFFIFieldFlagBitMaskKwOnly = 1 << 10,
   kTVMFFIFieldFlagBitSetterIsFunctionObj = 1 << 11,
+  kTVMFFIFieldFlagBitMaskSEqHashDefSimple = 1 << 12,
+};
+
+enum TVMFFISEqHashKind : int32_t {
+  kTVMFFISEqHashKindUnsupported = 0,
+  kTVMFFISEqHashKindTreeNode = 1,
+  kTVMFFISEqHashKindFreeVar = 2,
+  kTVMFFISEqHashKindDAGNode = 3,
+  kTVMFFISEqHashKindConstTreeNode = 4,
+  kTVMFFISEqHashKindUniqueInstance = 5,
+};
+
+enum TVMFFIDefRegionKind : int32_t {
+  kTVMFFIDefRegionKindNone = 0,
+  kTVMFFIDefRegionKindPattern = 1,
+  kTVMFFIDefRegionKindSimple = 2,
 };
 
 // Reflection. These structs have this layout since 0.1.14; kReflectionPatch in library.h guards their use.
@@ -146,6 +182,13 @@ struct TVMFFIMethodInfo {
   TVMFFIAny method;
 };
 
+struct TVMFFITypeMetadata {
+  TVMFFIByteArray doc;
+  void* creator;
+  int32_t total_size;
+  int32_t structural_eq_hash_kind;
+};
+
 struct TVMFFITypeInfo {
   int32_t type_index;
   int32_t type_depth;
@@ -156,7 +199,7 @@ struct TVMFFITypeInfo {
   int32_t num_methods;
   const TVMFFIFieldInfo* fields;
   const TVMFFIMethodInfo* methods;
-  const void* metadata;
+  const TVMFFITypeMetadata* metadata;  // may be NULL
 };
 
 struct TVMFFITypeAttrColumn {
@@ -174,5 +217,14 @@ template <class Cell>
 inline Cell* CellOf(TVMFFIObjectHandle object) {
   return reinterpret_cast<Cell*>(static_cast<char*>(object) + sizeof(TVMFFIObject));
 }
+
+// The object in a block for it, whose deleter frees the block.
+inline void* ObjectIn(void* block) {
+  TVMFFIObjectAllocHeader* header = static_cast<TVMFFIObjectAllocHeader*>(block);
+  header->delete_space = nullptr;
+  return header + 1;
+}
+
+inline void* BlockOf(void* object) { return static_cast<TVMFFIObjectAllocHeader*>(object) - 1; }
 
 }  // namespace dlpack

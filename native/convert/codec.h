@@ -5,6 +5,8 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "../dtype_table.h"
+
 #define DLPACK_INLINE static inline __attribute__((always_inline))
 
 namespace dlpack::DLPACK_ISA {
@@ -134,16 +136,9 @@ struct Small : Mini<kE, kM, kBias, kSpecials> {
   DLPACK_INLINE float F32(uint8_t code) { return kTable.values[code]; }
 };
 
-typedef Small<3, 4, 3, kIeee> E3M4;
-typedef Small<4, 3, 7, kIeee> E4M3;
-typedef Small<4, 3, 11, kFnuz> E4M3B11FNUZ;
-typedef Small<4, 3, 7, kFn> E4M3FN;
-typedef Small<4, 3, 8, kFnuz> E4M3FNUZ;
-typedef Small<5, 2, 15, kIeee> E5M2;
-typedef Small<5, 2, 16, kFnuz> E5M2FNUZ;
-typedef Small<2, 3, 1, kNone> E2M3FN;
-typedef Small<3, 2, 3, kNone> E3M2FN;
-typedef Small<2, 1, 1, kNone> E2M1FN;
+#define X(name, exponent, mantissa, bias, specials) typedef Small<exponent, mantissa, bias, specials> name;
+DLPACK_SMALL_FLOATS(X)
+#undef X
 
 struct Float16 : Mini<5, 10, 15, kIeee, uint16_t> {
   DLPACK_INLINE float F32(uint16_t bits) {

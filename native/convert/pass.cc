@@ -39,6 +39,15 @@ struct Kernel {
   Row stream_packed;
   size_t from_size;
   size_t to_size;
+  Scale scale;  // NULL, or scales the numbers before `second`
+  Row widen;    // before `scale`: makes doubles of what `first` gave; NULL when it gave the right numbers
+};
+
+// Scales and offsets from the first element of a row on. `is_each`: they change along the row.
+struct Factors {
+  const double* scale;
+  const double* offset;
+  bool is_each;
 };
 
 // Consecutive units. On its own cache line, so that a write by one thread does not slow other threads down.
@@ -77,10 +86,31 @@ static size_t UnitSize(int64_t bits) { return static_cast<size_t>(bits < 8 ? 1 :
 
 static bool IsInteger(ElementType type) { return type <= kHandle; }
 
+// Numbers are scaled as float32 where it holds every value of the source, and the result is not a float64.
+static bool FindScaling(ElementType from, ElementType to, const Rows& rows, Kernel* kernel) {
+  if (from >= kElementTypes || to >= kElementTypes) return false;
+  const bool is_float = from == kFloat32 || rows.to_f32[from] != nullptr;
+  const bool is_single = is_float && to != kFloat64;
+  if (is_float) {
+    kernel->first = rows.to_f32[from];
+    kernel->packed = rows.packed_to_f32[from];
+    kernel->widen = is_single ? nullptr : rows.from_f32[kFloat64];
+  } else if (from != kFloat64) {
+    const bool is_unsigned = from == kUInt64 || from == kHandle;
+    kernel->first = from == kInt64 || is_unsigned ? nullptr : rows.to_i64[from];
+    kernel->widen = (is_unsigned ? rows.from_u64 : rows.from_i64)[kFloat64];
+  }
+  kernel->scale = is_single ? rows.scale_f32 : rows.scale_f64;
+  kernel->second = (is_single ? rows.from_f32 : rows.from_f64)[to];  // NULL for the type of the numbers
+  return true;
+}
+
 static bool FindKernel(const Pass& pass, const Rows& rows, Kernel* kernel) {
   const ElementType from = pass.from_type;
   const ElementType to = pass.to_type;
-  *kernel = Kernel{nullptr, nullptr, nullptr, nullptr, nullptr, UnitSize(pass.from_bits), UnitSize(pass.to_bits)};
+  *kernel = Kernel{nullptr, nullptr, nullptr, nullptr, nullptr, UnitSize(pass.from_bits), UnitSize(pass.to_bits),
+                   nullptr, nullptr};
+  if (pass.scale != nullptr) return FindScaling(from, to, rows, kernel);
   if (from == to && pass.from_bits == pass.to_bits) {
     return pass.from_bits <= 8 || pass.from_bits == 16 || pass.from_bits == 32 || pass.from_bits == 64 ||
            pass.from_bits == 128;
@@ -111,9 +141,33 @@ bool CanRun(const Pass& pass) {
   return FindKernel(pass, BestRows(), &kernel);
 }
 
+static bool IsCopy(const Kernel& kernel, Row first) {
+  return first == nullptr && kernel.second == nullptr && kernel.scale == nullptr;
+}
+
+// As Apply, for a pass with scales.
+static void ApplyScaled(const Kernel& kernel, Row first, const uint8_t* in, uint8_t* out, size_t count,
+                        const Factors& factors) {
+  alignas(64) uint8_t given[kBlock * 8];
+  alignas(64) uint8_t numbers[kBlock * 8];
+  if (first != nullptr) {
+    first(in, given, count);
+    in = given;
+  }
+  if (kernel.widen != nullptr) {
+    kernel.widen(in, numbers, count);
+    in = numbers;
+  }
+  uint8_t* scaled = kernel.second == nullptr ? out : in == numbers ? given : numbers;
+  kernel.scale(in, scaled, factors.scale, factors.offset, factors.is_each, count);
+  if (kernel.second != nullptr) kernel.second(scaled, out, count);
+}
+
 // Converts contiguous elements into contiguous elements, at most kBlock of them.
-static void Apply(const Kernel& kernel, Row first, const uint8_t* in, uint8_t* out, size_t count) {
+static void Apply(const Kernel& kernel, Row first, const uint8_t* in, uint8_t* out, size_t count,
+                  const Factors& factors) {
   alignas(64) uint8_t middle[kBlock * 8];
+  if (kernel.scale != nullptr) return ApplyScaled(kernel, first, in, out, count, factors);
   if (first == nullptr && kernel.second == nullptr) {
     memcpy(out, in, count * kernel.to_size);
   } else if (first == nullptr) {
@@ -127,13 +181,13 @@ static void Apply(const Kernel& kernel, Row first, const uint8_t* in, uint8_t* o
 }
 
 // Converts contiguous elements from `in` and stores them in the target.
-static void Store(const Job& job, Row first, const uint8_t* in, int64_t to_bit, size_t count) {
+static void Store(const Job& job, Row first, const uint8_t* in, int64_t to_bit, size_t count, const Factors& factors) {
   alignas(64) uint8_t buffer[kBlock * 16];
   const Pass& pass = *job.pass;
   uint8_t* to = pass.to + to_bit / 8;
-  const bool is_copy = first == nullptr && job.kernel.second == nullptr;
-  if (job.to_is_dense && !job.streams) return Apply(job.kernel, first, in, to, count);
-  if (!is_copy) Apply(job.kernel, first, in, buffer, count);
+  const bool is_copy = IsCopy(job.kernel, first);
+  if (job.to_is_dense && !job.streams) return Apply(job.kernel, first, in, to, count, factors);
+  if (!is_copy) Apply(job.kernel, first, in, buffer, count, factors);
   const uint8_t* elements = is_copy ? in : buffer;
   if (job.streams) return job.rows->stream(elements, to, count * job.kernel.to_size);
   Scatter(pass.to, to_bit, job.to_step, pass.to_bits, elements, count);
@@ -161,9 +215,12 @@ static bool RunSmall(const Pass& pass, const Kernel& kernel) {
     if (count > kSmall) return false;
   }
   if (pass.ndim == 0 || pass.from_bits < 8 || pass.to_bits < 8) return false;
+  const bool is_each = pass.scaled_axis == pass.ndim - 1 && pass.ndim == 1;
+  if (pass.scaled_axis >= 0 && !is_each) return false;
   alignas(64) uint8_t buffer[kSmall * 16];
   GatherAll(pass, 0, pass.from_bit, buffer);
-  Apply(kernel, kernel.first, buffer, pass.to + pass.to_bit / 8, static_cast<size_t>(count));
+  Apply(kernel, kernel.first, buffer, pass.to + pass.to_bit / 8, static_cast<size_t>(count),
+        Factors{pass.scale, pass.offset, is_each});
   return true;
 }
 
@@ -184,14 +241,13 @@ static void Copy(const Job& job, Place at, int64_t count) {
 }
 
 // A stretch of the innermost axis.
-static void RunStretch(const Job& job, Place at, int64_t count) {
+static void RunStretch(const Job& job, Place at, int64_t count, const Factors& factors) {
   alignas(64) uint8_t buffer[kBlock * 16];
   const Pass& pass = *job.pass;
   const Kernel& kernel = job.kernel;
   const bool is_packed = kernel.packed != nullptr && job.from_step == pass.from_bits && at.from % 8 == 0;
   const bool is_dense = job.from_is_dense && at.from % 8 == 0;
-  const bool is_copy = kernel.first == nullptr && kernel.second == nullptr;
-  if (is_copy && is_dense && job.to_is_dense) return Copy(job, at, count);
+  if (IsCopy(kernel, kernel.first) && is_dense && job.to_is_dense) return Copy(job, at, count);
   const bool is_on_line = (reinterpret_cast<uintptr_t>(pass.to) + static_cast<uintptr_t>(at.to / 8)) % kLine == 0;
   const Row stream = !job.streams || !is_on_line ? nullptr : is_packed ? kernel.stream_packed : kernel.stream;
   for (int64_t i = 0; i < count; i += static_cast<int64_t>(kBlock)) {
@@ -200,17 +256,19 @@ static void RunStretch(const Job& job, Place at, int64_t count) {
     const int64_t from_bit = at.from + i * job.from_step;
     const int64_t to_bit = at.to + i * job.to_step;
     const uint8_t* from = pass.from + from_bit / 8;
+    const int64_t first = factors.is_each ? i : 0;
+    const Factors here = {factors.scale + first, factors.offset + first, factors.is_each};
     if (!is_packed && !is_dense) {
       // With step 0 all elements are equal. The first block is the longest, so it is gathered only once.
       if (i == 0 || job.from_step != 0) Gather(pass.from, from_bit, job.from_step, pass.from_bits, buffer, block);
-      Store(job, kernel.first, buffer, to_bit, block);
+      Store(job, kernel.first, buffer, to_bit, block, here);
       continue;
     }
     if (job.reads_ahead) Prefetch(from, block * static_cast<size_t>(job.from_step) / 8);
     if (stream != nullptr)
       stream(from, pass.to + to_bit / 8, block);
     else
-      Store(job, is_packed ? kernel.packed : kernel.first, from, to_bit, block);
+      Store(job, is_packed ? kernel.packed : kernel.first, from, to_bit, block, here);
   }
 }
 
@@ -218,7 +276,7 @@ static int Log2(size_t size) { return size == 1 ? 0 : size == 2 ? 1 : size == 4 
 
 // Runs a stretch of the innermost axis times a strip of the source's innermost axis. Transposes it tile by tile in a
 // buffer that stays in the cache, so that both memories are accessed in whole cache lines, whatever their strides.
-static void RunTiles(const Job& job, Place at, int64_t strip, int64_t count) {
+static void RunTiles(const Job& job, Place at, int64_t strip, int64_t count, const Factors& factors) {
   alignas(64) uint8_t buffer[kTileBytes];
   const Pass& pass = *job.pass;
   const int64_t size = static_cast<int64_t>(job.kernel.from_size);
@@ -233,7 +291,9 @@ static void RunTiles(const Job& job, Place at, int64_t strip, int64_t count) {
               static_cast<size_t>(rows), static_cast<size_t>(strip));
     for (int64_t i = 0; i < strip; ++i) {
       const int64_t to = at.to + j * job.to_step + i * pass.to_step[job.across];
-      Store(job, job.kernel.first, buffer + i * rows * size, to, static_cast<size_t>(rows));
+      const int64_t first = factors.is_each ? j : pass.scaled_axis == job.across ? i : 0;
+      const Factors here = {factors.scale + first, factors.offset + first, factors.is_each};
+      Store(job, job.kernel.first, buffer + i * rows * size, to, static_cast<size_t>(rows), here);
     }
   }
 }
@@ -245,24 +305,29 @@ static void RunUnit(const Job& job, int64_t unit) {
   const int64_t strip = rest % job.strips * kTile;
   rest /= job.strips;
   Place at = {pass.from_bit + stretch * job.from_step, pass.to_bit + stretch * job.to_step};
+  const bool is_each = pass.scaled_axis >= 0 && pass.scaled_axis == job.last;
+  int64_t position = is_each ? stretch : 0;  // on the scaled axis
   for (int32_t axis = job.last - 1; axis >= 0; --axis) {
     if (axis == job.across) continue;
     const int64_t index = rest % pass.shape[axis];
     rest /= pass.shape[axis];
+    if (axis == pass.scaled_axis) position = index;
     at.from += index * pass.from_step[axis];
     at.to += index * pass.to_step[axis];
   }
   const int64_t count = job.length - stretch < kStretch ? job.length - stretch : kStretch;
-  if (job.across < 0) return RunStretch(job, at, count);
+  if (job.across >= 0 && job.across == pass.scaled_axis) position = strip;
+  const Factors factors = {pass.scale + position, pass.offset + position, is_each};
+  if (job.across < 0) return RunStretch(job, at, count, factors);
   at.from += strip * pass.from_step[job.across];
   at.to += strip * pass.to_step[job.across];
   const int64_t left = pass.shape[job.across] - strip;
-  RunTiles(job, at, left < kTile ? left : kTile, count);
+  RunTiles(job, at, left < kTile ? left : kTile, count, factors);
 }
 
 // Any thread, several at a time.
 static void RunShare(const Job& job, Share* share) {
-  const int64_t grain = job.units / (job.threads * 32) + 1;
+  const int64_t grain = job.units / (int64_t{32} * job.threads) + 1;
   for (;;) {
     const int64_t start = share->next.fetch_add(grain, std::memory_order_relaxed);
     if (start >= share->end) return;
@@ -306,7 +371,7 @@ static bool IsDivisible(const Pass& pass, const Job& job) {
 // processes use the last-level cache too, so only a part of it counts. DLPACK_CACHE_BYTES overrides it.
 static int64_t FindCacheBytes() {
   const char* asked = getenv("DLPACK_CACHE_BYTES");
-  if (asked != nullptr) return atoll(asked);
+  if (asked != nullptr) return strtoll(asked, nullptr, 10);
   const int64_t most = 32 << 20;
   const int64_t least = 8 << 20;
   const int64_t cache = platform::LastCacheBytes();
@@ -329,7 +394,7 @@ void RunPass(const Pass& pass) {
   if (pass.ndim <= 1 && job.length <= static_cast<int64_t>(kBlock) && job.from_is_dense && job.to_is_dense &&
       pass.from_bit % 8 == 0) {
     return Apply(job.kernel, job.kernel.first, pass.from + pass.from_bit / 8, pass.to + pass.to_bit / 8,
-                 static_cast<size_t>(job.length));
+                 static_cast<size_t>(job.length), Factors{pass.scale, pass.offset, pass.scaled_axis >= 0});
   }
   if (RunSmall(pass, job.kernel)) return;
   job.across = FindAcross(pass, job.last);

@@ -25,6 +25,11 @@ struct Pass {
   int64_t shape[kMaxAxes];
   int64_t from_step[kMaxAxes];
   int64_t to_step[kMaxAxes];
+  // A cast may multiply each number by a scale and add an offset. They are the same for all elements, or one for each
+  // position on `scaled_axis`.
+  const double* scale = nullptr;  // NULL: a plain cast
+  const double* offset = nullptr;
+  int32_t scaled_axis = -1;
 };
 
 // Sets the steps of a target without gaps, in row-major order.

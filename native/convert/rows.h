@@ -15,6 +15,10 @@ typedef void (*Row)(const void* in, void* out, size_t count);
 typedef void (*Transpose)(const uint8_t* in, int64_t row_bytes, uint8_t* out, size_t out_stride, size_t rows,
                           size_t columns);
 
+// out = in * scale + offset, with two roundings. `is_each`: each element has a scale and an offset of its own;
+// otherwise the first ones are those of all elements. A NaN is the positive quiet one.
+typedef void (*Scale)(const void* in, void* out, const double* scale, const double* offset, bool is_each, size_t count);
+
 // A cast goes through float, double or int64, whichever holds every value of the source. A `to_` row is NULL for a
 // source whose values do not fit.
 struct Rows {
@@ -26,6 +30,8 @@ struct Rows {
   Row from_u64[kElementTypes];
   Row packed_to_f32[kElementTypes];
   Transpose transpose[5];  // by log2 of the size of an element
+  Scale scale_f32;
+  Scale scale_f64;
   // As memcpy, but bypasses the caches, for more bytes than they hold.
   Row stream;
   // The same casts, bypassing the caches, into memory that starts on a cache line; NULL where a cast followed by

@@ -128,6 +128,26 @@ static void Stream(const void* in, void* out, size_t count) {
 #endif
 }
 
+template <class Real>
+void ScaleNumbers(const void* in, void* out, const double* scale, const double* offset, bool is_each, size_t count) {
+  const Real* __restrict from = static_cast<const Real*>(in);
+  Real* __restrict to = static_cast<Real*>(out);
+  typedef typename Host<Real>::Bits Bits;
+  const Real nan = BitCast<Real>(static_cast<Bits>(sizeof(Real) == 4 ? kNan32 : kNan64));
+  if (is_each) {
+    for (size_t i = 0; i < count; ++i) {
+      const Real number = from[i] * static_cast<Real>(scale[i]) + static_cast<Real>(offset[i]);
+      to[i] = number == number ? number : nan;
+    }
+    return;
+  }
+  const Real factor = static_cast<Real>(scale[0]), term = static_cast<Real>(offset[0]);
+  for (size_t i = 0; i < count; ++i) {
+    const Real number = from[i] * factor + term;
+    to[i] = number == number ? number : nan;
+  }
+}
+
 template <class Type, int kBits>
 constexpr void AddType(ElementType type, Rows* rows) {
   if constexpr (Type::kInF32) {
@@ -153,6 +173,8 @@ constexpr Rows MakeRows() {
   rows.transpose[2] = TransposeUnits4;
   rows.transpose[3] = TransposeUnits<uint64_t>;
   rows.transpose[4] = TransposeUnits<Unit16>;
+  rows.scale_f32 = ScaleNumbers<float>;
+  rows.scale_f64 = ScaleNumbers<double>;
   rows.stream = Stream;
 #define X(name, code, bits) AddType<name, bits>(k##name, &rows);
   DLPACK_ELEMENT_TYPES(X)

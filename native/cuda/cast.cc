@@ -47,41 +47,77 @@ uint64_t AddressIn(const Storage* storage, double offset, uint64_t nbytes) {
   return start <= storage->nbytes - nbytes ? reinterpret_cast<uint64_t>(storage->data) + start : 0;
 }
 
+// A checked cast.
+struct CastRequest {
+  uint32_t from_type;
+  uint32_t to_type;
+  uint32_t target_bytes;
+  uint64_t source;
+  uint64_t target;
+  uint64_t count;
+  ByteFormat format;
+  const uint8_t* table;  // of 256 words, for a source of one byte
+};
+
 // Queues the cast. kNotSupported, with nothing queued, when there is no such kernel. The device's context is current.
-Result QueueCast(Device* device, const CastStep& step, uint64_t source, uint64_t target, uint32_t target_bytes) {
-  const int kernel = KernelOf(step.from_type, step.to_type, target_bytes);
+Result QueueCast(Device* device, const CastRequest& request, StreamHandle stream) {
+  const int kernel = KernelOf(request.from_type, request.to_type, request.target_bytes);
   if (kernel < 0) return kNotSupported;
   const Result result = LoadKernels(kCastKernelsPtx, kNames, kCastKernels, device->casts);
   if (result != kSuccess) return result;
-  const uint64_t count = static_cast<uint64_t>(step.count);
-  const uint32_t from_bytes = BytesOf(step.from_type);
-  const uint64_t at_once = 16 / (from_bytes > target_bytes ? from_bytes : target_bytes);
-  const bool is_wide = source % (at_once * from_bytes) == 0 && target % (at_once * target_bytes) == 0;
-  const uint64_t per_block = kCastThreads * kCastVectors * at_once;
-  if (step.from_type == kByte) {
-    LookupPlan plan = {source, target, count, is_wide, {}};
-    memcpy(plan.table, step.table, sizeof(plan.table));
-    return Launch(device->casts[kernel], count, per_block * kLookupRounds, &plan, StreamOf(&step));
+  const uint32_t from_bytes = BytesOf(request.from_type);
+  const uint64_t at_once = 16 / (from_bytes > request.target_bytes ? from_bytes : request.target_bytes);
+  const bool is_wide =
+      request.source % (at_once * from_bytes) == 0 && request.target % (at_once * request.target_bytes) == 0;
+  const uint64_t per_block = at_once * kCastThreads * kCastVectors;
+  if (request.from_type == kByte) {
+    LookupPlan plan = {request.source, request.target, request.count, is_wide, {}};
+    memcpy(plan.table, request.table, sizeof(plan.table));
+    return Launch(device->casts[kernel], request.count, per_block * kLookupRounds, &plan, stream);
   }
-  const ByteFormat format = {static_cast<int>(step.shift & 31), step.normal, step.last, step.nan, step.is_fnuz,
-                             static_cast<float>(step.scale),    step.limit};
-  CastPlan plan = {source, target, count, is_wide, format};
-  return Launch(device->casts[kernel], count, per_block, &plan, StreamOf(&step));
+  CastPlan plan = {request.source, request.target, request.count, is_wide, request.format};
+  return Launch(device->casts[kernel], request.count, per_block, &plan, stream);
 }
 
-Result CastBinding(CudaContext* self, CastStep* step, Device* device) {
-  if (step->from_type >= kCastTypes || step->to_type >= kCastTypes || !IsSize(step->count) || step->count < 1) {
+// The numbers of a float8 format that is the target, in the order of src/cuda/cast.ts.
+enum FormatNumber { kShift, kNormal, kLast, kNan, kIsFnuz, kLimit, kScale, kFormatNumbers };
+
+bool ReadFormat(const Elements<double>& numbers, ByteFormat* format) {
+  if (numbers.length < kFormatNumbers) return false;
+  uint32_t words[kFormatNumbers];
+  for (int i = 0; i < kScale; ++i) {
+    if (!(numbers.data[i] >= 0 && numbers.data[i] <= UINT32_MAX)) return false;
+    words[i] = static_cast<uint32_t>(numbers.data[i]);
+  }
+  *format = {static_cast<int>(words[kShift] & 31),     words[kNormal], words[kLast], words[kNan], words[kIsFnuz],
+             static_cast<float>(numbers.data[kScale]), words[kLimit]};
+  return true;
+}
+
+// cast(device, stream, source, sourceOffset, target, targetOffset, count, fromType, toType, targetBytes, format,
+// table): handles of storages, offsets in bytes, CastTypes. `format` is for a float8 target, `table` for a source of
+// one byte.
+Result CastBinding(CudaContext* self, Device* device, StreamHandle stream, uint32_t source, double source_offset,
+                   uint32_t target, double target_offset, double count, uint32_t from_type, uint32_t to_type,
+                   uint32_t target_bytes, Elements<double> format, Elements<uint8_t> table) {
+  if (from_type >= kCastTypes || to_type >= kCastTypes || !IsSize(count) || count < 1) return kInvalidValue;
+  CastRequest request = {};
+  request.from_type = from_type;
+  request.to_type = to_type;
+  request.count = static_cast<uint64_t>(count);
+  request.target_bytes = from_type == kByte ? target_bytes : BytesOf(to_type);
+  request.table = table.data;
+  if (request.target_bytes > 4 || request.count > UINT64_MAX / 4) return kInvalidValue;
+  if (from_type == kByte ? table.length != sizeof(LookupPlan::table)
+                         : to_type == kByte && !ReadFormat(format, &request.format)) {
     return kInvalidValue;
   }
-  const uint64_t count = static_cast<uint64_t>(step->count);
-  const uint32_t target_bytes = step->from_type == kByte ? step->target_bytes : BytesOf(step->to_type);
-  if (target_bytes > 4 || count > UINT64_MAX / 4) return kInvalidValue;
-  Storage* sides[] = {GetHeld(self->instance, step->from_handle), GetHeld(self->instance, step->to_handle)};
-  const uint64_t source = AddressIn(sides[0], step->from_offset, count * BytesOf(step->from_type));
-  const uint64_t target = AddressIn(sides[1], step->to_offset, count * target_bytes);
-  if (source == 0 || target == 0) return kInvalidValue;
-  return UseOnStream(StreamRef{device, StreamOf(step)}, {sides[0], sides[1]},
-                     [&] { return QueueCast(device, *step, source, target, target_bytes); });
+  Storage* sides[] = {GetHeld(self->instance, source), GetHeld(self->instance, target)};
+  request.source = AddressIn(sides[0], source_offset, request.count * BytesOf(from_type));
+  request.target = AddressIn(sides[1], target_offset, request.count * request.target_bytes);
+  if (request.source == 0 || request.target == 0) return kInvalidValue;
+  const StreamRef on = {device, Normalize(stream)};
+  return UseOnStream(on, {sides[0], sides[1]}, [&] { return QueueCast(device, request, on.handle); });
 }
 
 }  // namespace

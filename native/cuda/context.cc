@@ -28,73 +28,67 @@ void ReleaseEvent(Event* event) {
   free(event);
 }
 
-// Returns the name of a device. The message gets all other properties.
-static napi_value DescribeDevice(CudaContext*, DeviceDescription* message, napi_env env) {
+// Properties of a device, as DeviceProperties of src/cuda/binding.ts.
+static napi_value DescribeDevice(CudaContext*, napi_env env, int32_t id) {
   Ordinal ordinal = 0;
   char name[256] = {};
   size_t bytes = 0;
-  Result result = driver.DeviceGet(&ordinal, message->device);
+  Uuid uuid = {};
+  Result result = driver.DeviceGet(&ordinal, id);
   if (result == kSuccess) result = driver.DeviceGetName(name, sizeof(name) - 1, ordinal);
   if (result == kSuccess) result = driver.DeviceTotalMem(&bytes, ordinal);
-  const struct {
-    DeviceAttribute attribute;
-    int32_t* value;
-  } attributes[] = {
-      {kComputeMajor, &message->compute_major},
-      {kComputeMinor, &message->compute_minor},
-      {kMultiprocessorCount, &message->multiprocessors},
-      {kManagedMemory, &message->has_managed_memory},
-      {kConcurrentManagedAccess, &message->has_concurrent_managed_access},
-      {kMemoryPoolsSupported, &message->has_memory_pool},
-  };
-  for (const auto& wanted : attributes) {
-    if (result == kSuccess) result = driver.DeviceGetAttribute(wanted.value, wanted.attribute, ordinal);
-  }
-  Uuid uuid = {};
   if (result == kSuccess) result = driver.DeviceGetUuid(&uuid, ordinal);
-  memcpy(message->uuid, &uuid, sizeof(uuid));
-  message->total_memory = static_cast<double>(bytes);
-  message->status = result;
-  return NewText(env, name);
+  const auto attribute = [&](DeviceAttribute wanted) {
+    int32_t value = 0;
+    if (result == kSuccess) result = driver.DeviceGetAttribute(&value, wanted, ordinal);
+    return value;
+  };
+  const int32_t major = attribute(kComputeMajor);
+  const int32_t minor = attribute(kComputeMinor);
+  const int32_t multiprocessors = attribute(kMultiprocessorCount);
+  const bool has_managed = attribute(kManagedMemory) != 0;
+  const bool has_concurrent = attribute(kConcurrentManagedAccess) != 0;
+  const bool has_pool = attribute(kMemoryPoolsSupported) != 0;
+  return Answer(env, result,
+                {NewText(env, name), NewHex(env, &uuid, sizeof(uuid)), NewNumber(env, static_cast<double>(bytes)),
+                 NewNumber(env, major), NewNumber(env, minor), NewNumber(env, multiprocessors),
+                 NewBoolean(env, has_managed), NewBoolean(env, has_concurrent), NewBoolean(env, has_pool)});
 }
 
 // [name, text] of an error.
-static napi_value DescribeError(CudaContext*, napi_env env, napi_value error) {
+static napi_value DescribeError(CudaContext*, napi_env env, Result code) {
   const char* name = nullptr;
   const char* text = nullptr;
-  const Result code = static_cast<Result>(NumberIn(env, error));
   driver.GetErrorName(code, &name);
   driver.GetErrorString(code, &text);
-  napi_value pair = nullptr;
-  if (napi_create_array_with_length(env, 2, &pair) != napi_ok) return nullptr;
-  napi_set_element(env, pair, 0, NewText(env, name == nullptr ? "CUDA_ERROR_UNKNOWN" : name));
-  napi_set_element(env, pair, 1, NewText(env, text == nullptr ? "unknown error" : text));
-  return pair;
+  return NewArray(env, {NewText(env, name == nullptr ? "CUDA_ERROR_UNKNOWN" : name),
+                        NewText(env, text == nullptr ? "unknown error" : text)});
 }
 
-static napi_value CountDevices(CudaContext*, napi_env env) { return NewNumber(env, DeviceCount()); }
+static int32_t CountDevices(CudaContext*, napi_env) { return DeviceCount(); }
+
+static bool IsUsedBinding(CudaContext*, napi_env, int32_t id) { return IsUsed(id); }
 
 // The path that the driver was loaded from, on any thread; empty for the system's driver.
 static napi_value DriverPathBinding(CudaContext*, napi_env env) { return NewText(env, DriverPath()); }
 
-static Result MemoryInfoBinding(MemoryInfo* message, const Device*) {
+// [free, total] bytes.
+static napi_value MemoryInfoBinding(CudaContext*, napi_env env, Device* device) {
+  ContextScope scope(device);
   size_t free_bytes = 0;
   size_t total = 0;
   const Result result = driver.MemGetInfo(&free_bytes, &total);
-  message->free = static_cast<double>(free_bytes);
-  message->total = static_cast<double>(total);
-  return result;
+  return Answer(env, result,
+                {NewNumber(env, static_cast<double>(free_bytes)), NewNumber(env, static_cast<double>(total))});
 }
 
-static Result Trim(CudaContext*, DeviceRequest*, Device* device) { return TrimPool(device); }
+static Result TrimBinding(CudaContext*, Device* device) { return TrimPool(device); }
 
-static const NamedFunction kContextFunctions[] = {{"driverPath", Binding<DriverPathBinding>::Call},
-                                                  {"countDevices", Binding<CountDevices>::Call},
-                                                  {"describeDevice", Binding<DescribeDevice>::Call},
-                                                  {"describeError", Binding<DescribeError>::Call},
-                                                  {"memoryInfo", DeviceBinding<MemoryInfoBinding>::Call},
-                                                  {"trim", DeviceBinding<Trim>::Call},
-                                                  {}};
+static const NamedFunction kContextFunctions[] = {
+    {"driverPath", Binding<DriverPathBinding>::Call}, {"countDevices", Binding<CountDevices>::Call},
+    {"isUsed", Binding<IsUsedBinding>::Call},         {"describeDevice", Binding<DescribeDevice>::Call},
+    {"describeError", Binding<DescribeError>::Call},  {"memoryInfo", DeviceBinding<MemoryInfoBinding>::Call},
+    {"trim", DeviceBinding<TrimBinding>::Call},       {}};
 
 // Contexts of this thread. JavaScript thread.
 static thread_local int context_count = 0;

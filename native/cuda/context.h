@@ -4,7 +4,6 @@
 #include "../async_work.h"
 #include "../wire.h"
 #include "streams.h"
-#include "wire_layout.h"
 
 namespace dlpack::cuda {
 
@@ -33,77 +32,61 @@ inline Message* MessageOf(const CudaContext* self) {
   return dlpack::MessageOf<Message>(self->instance);
 }
 
-template <class Message>
-inline StreamHandle StreamOf(const Message* message) {
-  return Normalize(reinterpret_cast<StreamHandle>(message->stream));
+// The results of a function, or the CUresult of its failure.
+inline napi_value Answer(napi_env env, Result result, std::initializer_list<napi_value> results) {
+  return result == kSuccess ? NewArray(env, results) : NewNumber(env, result);
 }
 
-template <class Message>
-inline EventHandle EventOf(const Message* message) {
-  return reinterpret_cast<EventHandle>(message->event);
-}
-
-// The device of a message; NULL with the reason in its status.
-template <class Message>
-inline Device* DeviceOf(Message* message) {
-  Result result;
-  Device* device = GetDevice(message->device, &result);
-  message->status = result;
-  return device;
-}
-
-// Puts the caller's reference into the table and its handle into the message.
-template <class Message>
-inline Result HoldIn(const CudaContext* self, Storage* storage, bool report, Message* message) {
-  message->handle = Hold(self->instance, storage, report);
-  return message->handle == 0 ? kOutOfDeviceMemory : kSuccess;
-}
-
-// Queues a job after its memory was ordered. Frees the job instead if that failed, as the status of its message tells.
-// Returns undefined, with the reason in the status, if the job was not queued.
-template <class Job, class Message>
-inline napi_value QueueJob(napi_env env, Job* job, Message* message) {
-  if (message->status != kSuccess) {
+// Queues a job after its memory was ordered with `result`, and frees the job if that failed. Returns the promise, or
+// the CUresult if the job was not queued.
+template <class Job>
+inline napi_value QueueJob(napi_env env, Job* job, Result result) {
+  napi_value promise = nullptr;
+  if (result == kSuccess) {
+    promise = QueueWork(env, job);
+    result = kNotSupported;
+  } else {
     job->Free();
-    return nullptr;
   }
-  napi_value promise = QueueWork(env, job);
-  if (promise == nullptr) message->status = kNotSupported;
-  return promise;
+  return promise != nullptr ? promise : NewNumber(env, result);
 }
 
-// As Binding of wire.h, for a function that gets the device of its message and returns the status.
+// The callback of a function that gets a device, which JavaScript names by its number in the first argument, and the
+// other arguments of the call. Without such a device the call returns the reason.
 template <auto kFunction>
 struct DeviceBinding;
 
-template <class Message, Result (*kFunction)(CudaContext*, Message*, Device*)>
+// A function that returns the CUresult.
+template <class... Values, Result (*kFunction)(CudaContext*, Device*, Values...)>
 struct DeviceBinding<kFunction> {
-  static napi_value Call(napi_env env, napi_callback_info info) {
-    CudaContext* self = DataOf<CudaContext>(env, info);
-    Message* message = MessageOf<Message>(self);
-    Device* device = DeviceOf(message);
-    if (device != nullptr) message->status = kFunction(self, message, device);
-    return nullptr;
+  static Result OnDevice(CudaContext* self, napi_env, int32_t id, Values... values) {
+    Result result;
+    Device* device = GetDevice(id, &result);
+    return device == nullptr ? result : kFunction(self, device, values...);
   }
+  static napi_value Call(napi_env env, napi_callback_info info) { return Binding<OnDevice>::Call(env, info); }
 };
 
-// The same for a function that runs with the device as the current device.
-template <class Message, Result (*kFunction)(Message*, const Device*)>
-Result InContext(CudaContext*, Message* message, Device* device) {
-  ContextScope scope(device);
-  return kFunction(message, device);
-}
-template <class Message, Result (*kFunction)(Message*, const Device*)>
-struct DeviceBinding<kFunction> : DeviceBinding<InContext<Message, kFunction>> {};
+// A function with results.
+template <class... Values, napi_value (*kFunction)(CudaContext*, napi_env, Device*, Values...)>
+struct DeviceBinding<kFunction> {
+  static napi_value OnDevice(CudaContext* self, napi_env env, int32_t id, Values... values) {
+    Result result;
+    Device* device = GetDevice(id, &result);
+    return device == nullptr ? NewNumber(env, result) : kFunction(self, env, device, values...);
+  }
+  static napi_value Call(napi_env env, napi_callback_info info) { return Binding<OnDevice>::Call(env, info); }
+};
 
-// The same for a function that works on the storage of its message, on its stream.
-template <class Message, Result (*kFunction)(Storage*, const StreamRef&, Message*)>
-Result OnStorage(CudaContext* self, Message* message, Device* device) {
-  Storage* storage = GetHeld(self->instance, message->handle);
-  return storage == nullptr ? kInvalidHandle : kFunction(storage, StreamRef{device, StreamOf(message)}, message);
-}
-template <class Message, Result (*kFunction)(Storage*, const StreamRef&, Message*)>
-struct DeviceBinding<kFunction> : DeviceBinding<OnStorage<Message, kFunction>> {};
+// A function that works on a storage and a stream of the device, which are the next arguments.
+template <class... Values, Result (*kFunction)(Storage*, const StreamRef&, Values...)>
+struct DeviceBinding<kFunction> {
+  static Result OnStorage(CudaContext* self, Device* device, uint32_t handle, StreamHandle stream, Values... values) {
+    Storage* storage = GetHeld(self->instance, handle);
+    return storage == nullptr ? kInvalidHandle : kFunction(storage, StreamRef{device, Normalize(stream)}, values...);
+  }
+  static napi_value Call(napi_env env, napi_callback_info info) { return DeviceBinding<OnStorage>::Call(env, info); }
+};
 
 void ReleaseOwned(const Owned& owned);
 

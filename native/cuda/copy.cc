@@ -140,7 +140,7 @@ Result Launch(const Device* device, const CopyRequest& request, int64_t count, S
     add_axis(last);
   }
   const auto& tile = kTiles[log_size];
-  const uint64_t per_block = kCopyThreads * kCopyItems;
+  const uint64_t per_block = uint64_t{kCopyThreads} * kCopyItems;
   const uint64_t blocks = rows < 0
                               ? (static_cast<uint64_t>(count) + per_block - 1) / per_block
                               : matrices * ((static_cast<uint64_t>(request.shape[rows]) + tile.rows - 1) / tile.rows) *

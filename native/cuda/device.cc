@@ -52,6 +52,8 @@ static Result Open(int32_t id, Device* device) {
   return driver.StreamCreateWithPriority(&device->side_stream, kStreamNonBlocking, 0);
 }
 
+bool IsUsed(int32_t id) { return id >= 0 && id < kMaxDevices && opened[id].load(std::memory_order_acquire) != nullptr; }
+
 Device* GetDevice(int32_t id, Result* result) {
   *result = kSuccess;
   if (id >= 0 && id < kMaxDevices) {

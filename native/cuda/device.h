@@ -22,6 +22,9 @@ struct Device {
 // The number of devices; 0 without a driver.
 int32_t DeviceCount();
 
+// True when this process has a context of the device. Any thread.
+bool IsUsed(int32_t id);
+
 // The device with this number. Its context is made on first use. NULL with the reason in `result`.
 Device* GetDevice(int32_t id, Result* result);
 

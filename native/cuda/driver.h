@@ -73,7 +73,13 @@ enum PointerAttribute : int32_t {
   kPointerRangeSize = 12,
 };
 
-enum MemoryType : int32_t { kMemoryHost = 1, kMemoryDevice = 2, kMemoryArray = 3, kMemoryUnified = 4 };
+enum MemoryType : int32_t {
+  kMemoryUnknown = 0,
+  kMemoryHost = 1,
+  kMemoryDevice = 2,
+  kMemoryArray = 3,
+  kMemoryUnified = 4
+};
 
 enum PoolAttribute : int32_t { kPoolReleaseThreshold = 4 };
 

@@ -88,7 +88,7 @@ bool Reaches(const Mapping* mapping, uint64_t offset, uint64_t nbytes) {
 
 // Any thread. uses.cc has waited for the work that was noted.
 void DestroyMapped(Storage* self) {
-  Count(counts.imports, -1);
+  Count(Counter::kImports, -1);
   {
     platform::MutexScope scope(&mutex);
     Mapping* mapping = static_cast<Mapping*>(self->owner);
@@ -97,13 +97,12 @@ void DestroyMapped(Storage* self) {
   FreeStorage(self);
 }
 
-static_assert(sizeof(ShareRequest::ipc_handle) == sizeof(IpcHandle), "messages carry whole handles");
-
-IpcHandle ReadHandle(const uint64_t* words) {
+// A handle that JavaScript gives by its hexadecimal digits.
+struct IpcDigits {
+  IpcDigits(napi_env env, napi_value digits) : is_valid(ReadHex(env, digits, &handle, sizeof(handle))) {}
   IpcHandle handle;
-  memcpy(&handle, words, sizeof(handle));
-  return handle;
-}
+  bool is_valid;
+};
 
 // A number that identifies this process on the machine. Process numbers of the system are not enough, because they
 // repeat between containers.
@@ -115,63 +114,64 @@ uint64_t ProcessId() {
   return process_id;
 }
 
-// Describes the whole allocation around a storage. Memory that was opened here is described as its owner described it.
-Result ShareMemoryBinding(CudaContext* self, ShareRequest* message, Device* device) {
-  message->is_shareable = 0;
-  Storage* storage = GetHeld(self->instance, message->handle);
-  if (storage == nullptr) return kInvalidHandle;
+// shareMemory(device, handle): describes the whole allocation around a storage, as SharedRange of src/cuda/binding.ts.
+// Memory that was opened here is described as its owner described it. Undefined for memory that cannot be shared.
+napi_value ShareMemoryBinding(CudaContext* self, napi_env env, Device* device, uint32_t number) {
+  Storage* storage = GetHeld(self->instance, number);
+  if (storage == nullptr) return NewNumber(env, kInvalidHandle);
   ContextScope scope(device);
   Location location;
   const Address address = reinterpret_cast<Address>(storage->data);
   Result result = FindLocation(address, &location);
-  if (result != kSuccess || location.kind != kDLCUDA) return result;
+  if (result != kSuccess) return NewNumber(env, result);
+  if (location.kind != kDLCUDA) return nullptr;
   const auto describe = [&](const IpcHandle& handle, uint64_t process, Address start, uint64_t size) {
-    memcpy(message->ipc_handle, &handle, sizeof(handle));
-    message->process = process;
-    message->size = static_cast<double>(size);
-    message->offset = static_cast<double>(address - start);
-    message->ordinal = location.ordinal;
-    message->is_shareable = 1;
-    return kSuccess;
+    return NewArray(env,
+                    {NewNumber(env, location.ordinal), NewBigInt(env, process), NewHex(env, &handle, sizeof(handle)),
+                     NewNumber(env, static_cast<double>(size)), NewNumber(env, static_cast<double>(address - start))});
   };
+  // A copy, because JavaScript values must not be made under the mutex: a collector that runs then may release a
+  // mapping.
+  Mapping mapped = {};
   {
     platform::MutexScope lock(&mutex);
     const Mapping* mapping = MappingAround(address);
-    if (mapping != nullptr) {
-      return describe(mapping->handle, mapping->process, mapping->start,
-                      mapping->location.size - (mapping->start - mapping->location.start));
-    }
+    if (mapping != nullptr) mapped = *mapping;
+  }
+  if (mapped.device != nullptr) {
+    return describe(mapped.handle, mapped.process, mapped.start,
+                    mapped.location.size - (mapped.start - mapped.location.start));
   }
   uint32_t is_capable = 0;
   PointerAttribute attribute = kPointerIsIpcCapable;
   void* value = &is_capable;
   result = driver.PointerGetAttributes(1, &attribute, &value, address);
-  if (result != kSuccess || is_capable == 0) return result;
+  if (result != kSuccess) return NewNumber(env, result);
+  if (is_capable == 0) return nullptr;
   RelaxedScope relaxed;
   IpcHandle handle;
   result = driver.IpcGetMemHandle(&handle, location.start);
-  return result == kSuccess ? describe(handle, ProcessId(), location.start, location.size) : result;
+  return result == kSuccess ? describe(handle, ProcessId(), location.start, location.size) : NewNumber(env, result);
 }
 
-Result ShareEventBinding(ShareEventRequest* message, const Device*) {
+// shareEvent(device, event): the digits of its handle for other processes.
+napi_value ShareEventBinding(CudaContext*, napi_env env, Device* device, EventHandle event) {
+  ContextScope scope(device);
   IpcHandle handle = {};
-  const Result result = driver.IpcGetEventHandle(&handle, EventOf(message));
-  memcpy(message->ipc_handle, &handle, sizeof(handle));
-  return result;
+  const Result result = driver.IpcGetEventHandle(&handle, event);
+  return result == kSuccess ? NewHex(env, &handle, sizeof(handle)) : NewNumber(env, result);
 }
 
 // A storage over a part of the memory that another process shared. The memory is mapped once for all storages, until
 // the last of them is destroyed. NULL with the reason in `result`; success there means that the memory is too small.
-Storage* OpenMemory(const Device* device, const OpenRequest* message, Result* result) {
-  const uint64_t offset = static_cast<uint64_t>(message->offset);
-  const uint64_t nbytes = static_cast<uint64_t>(message->nbytes);
+Storage* OpenMemory(const Device* device, const IpcHandle& handle, uint64_t process, uint64_t offset, uint64_t nbytes,
+                    Result* result) {
   Storage* storage = WrapStorage(nullptr, nbytes, DestroyMapped, nullptr, 0);
   *result = storage == nullptr ? kOutOfDeviceMemory : kSuccess;
   if (storage == nullptr) return nullptr;
-  const IpcHandle handle = ReadHandle(message->ipc_handle);
   platform::MutexScope scope(&mutex);
   Mapping* mapping = FindMapping(device, handle);
-  if (mapping == nullptr) mapping = Map(device, handle, message->process, result);
+  if (mapping == nullptr) mapping = Map(device, handle, process, result);
   const bool reaches = mapping != nullptr && Reaches(mapping, offset, nbytes);
   if (!reaches) {
     if (mapping != nullptr && mapping->count == 0) Unmap(mapping);
@@ -181,27 +181,33 @@ Storage* OpenMemory(const Device* device, const OpenRequest* message, Result* re
   ++mapping->count;
   storage->owner = mapping;
   storage->data = reinterpret_cast<void*>(mapping->start + offset);
-  Count(counts.imports, 1);
+  Count(Counter::kImports, 1);
   return storage;
 }
 
-Result OpenMemoryBinding(CudaContext* self, OpenRequest* message, Device* device) {
-  const bool is_ours = message->process == ProcessId();
-  message->outcome = is_ours ? 2 : 0;
-  if (is_ours || !IsSize(message->offset) || !IsSize(message->nbytes)) return kSuccess;
+// openMemory(device, process, memory, offset, nbytes): [handle], [] when the memory is too small, and undefined when it
+// belongs to this process.
+napi_value OpenMemoryBinding(CudaContext* self, napi_env env, Device* device, uint64_t process, IpcDigits memory,
+                             double offset, double nbytes) {
+  if (process == ProcessId()) return nullptr;
+  if (!memory.is_valid) return NewNumber(env, kInvalidValue);
+  if (!IsSize(offset) || !IsSize(nbytes)) return NewArray(env, {});
   Result result;
-  Storage* storage = OpenMemory(device, message, &result);
-  if (storage == nullptr) return result;
-  message->outcome = 1;
-  return HoldIn(self, storage, false, message);
+  Storage* storage =
+      OpenMemory(device, memory.handle, process, static_cast<uint64_t>(offset), static_cast<uint64_t>(nbytes), &result);
+  if (storage == nullptr) return Answer(env, result, {});
+  const uint32_t number = Hold(self->instance, storage, false);
+  return Answer(env, number == 0 ? kOutOfDeviceMemory : kSuccess, {NewNumber(env, number)});
 }
 
-// Work that is queued on the memory from now on starts after the event of another process.
-Result FollowEventBinding(Storage* storage, const StreamRef& stream, FollowEventRequest* message) {
+// followEvent(device, handle, stream, event): work that is queued on the memory from now on starts after the event of
+// another process, whose handle is given by its digits.
+Result FollowEventBinding(Storage* storage, const StreamRef& stream, IpcDigits digits) {
+  if (!digits.is_valid) return kInvalidValue;
   RelaxedContextScope scope(stream.device);
   EventHandle event = nullptr;
   Result result = scope.result();
-  if (result == kSuccess) result = driver.IpcOpenEventHandle(&event, ReadHandle(message->ipc_handle));
+  if (result == kSuccess) result = driver.IpcOpenEventHandle(&event, digits.handle);
   if (result != kSuccess) return result;
   // A graph cannot wait for work outside of it, so this waits until that work is done before it is recorded.
   result =

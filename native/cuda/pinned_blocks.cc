@@ -19,10 +19,11 @@ int idle_count;
 const uintptr_t kPlaceInPage = 4096 - 64;
 const uint64_t kPage = 4096;
 
-// Blocks for an upload: small ones for a small upload, which pins less.
+// Blocks for an upload: small ones for a small upload, so that all together pin less than half of its bytes. Pinning
+// them takes about as long as the driver needs to copy the upload without pinned memory.
 uint64_t BlockBytesFor(uint64_t nbytes) {
   uint64_t bytes = kSmallestBlock;
-  while (bytes < kLargestBlock && bytes * 16 < nbytes) bytes *= 2;
+  while (bytes < kLargestBlock && bytes * 64 < nbytes) bytes *= 2;
   return bytes;
 }
 

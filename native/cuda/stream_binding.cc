@@ -7,97 +7,111 @@
 
 namespace dlpack::cuda {
 
-// Puts a reference into the table and its number into the message.
-template <class Message>
-static Result OwnIn(CudaContext* self, const Owned& owned, Message* message) {
-  message->owner = self->owned.Add(owned);
-  if (message->owner != 0) return kSuccess;
-  ReleaseOwned(owned);
-  return kOutOfDeviceMemory;
+// Puts a reference into the table. Returns the driver's handle and the number in the table, as Made of
+// src/cuda/binding.ts.
+static napi_value OwnIn(CudaContext* self, napi_env env, const Owned& owned, void* handle) {
+  const uint32_t number = self->owned.Add(owned);
+  if (number == 0) ReleaseOwned(owned);
+  return Answer(env, number == 0 ? kOutOfDeviceMemory : kSuccess,
+                {NewBigInt(env, reinterpret_cast<uint64_t>(handle)), NewNumber(env, number)});
 }
 
-static Result CreateStreamBinding(CudaContext* self, CreateStreamRequest* message, Device* device) {
+// createStream(device, isNonBlocking, priority)
+static napi_value CreateStreamBinding(CudaContext* self, napi_env env, Device* device, bool is_non_blocking,
+                                      int32_t priority) {
   Result result;
-  Stream* stream = CreateStream(device, message->is_non_blocking, message->priority, &result);
-  if (stream == nullptr) return result;
-  message->stream = reinterpret_cast<uint64_t>(stream->handle);
-  return OwnIn(self, Owned{stream, nullptr}, message);
+  Stream* stream = CreateStream(device, is_non_blocking ? kStreamNonBlocking : kStreamDefault, priority, &result);
+  return stream == nullptr ? NewNumber(env, result) : OwnIn(self, env, Owned{stream, nullptr}, stream->handle);
 }
 
-static Result CreateEventBinding(CudaContext* self, CreateEventRequest* message, Device* device) {
+// createEvent(device, flags)
+static napi_value CreateEventBinding(CudaContext* self, napi_env env, Device* device, uint32_t flags) {
   ContextScope scope(device);
   EventHandle handle = nullptr;
-  const Result result = driver.EventCreate(&handle, message->flags);
-  if (result != kSuccess) return result;
+  const Result result = driver.EventCreate(&handle, flags);
+  if (result != kSuccess) return NewNumber(env, result);
   Event* event = static_cast<Event*>(calloc(1, sizeof(Event)));
   if (event == nullptr) {
     driver.EventDestroy(handle);
-    return kOutOfDeviceMemory;
+    return NewNumber(env, kOutOfDeviceMemory);
   }
   event->refs.store(1, std::memory_order_relaxed);
   event->handle = handle;
   event->device = device;
-  message->event = reinterpret_cast<uint64_t>(handle);
-  return OwnIn(self, Owned{nullptr, event}, message);
+  return OwnIn(self, env, Owned{nullptr, event}, handle);
 }
 
 // releaseOwned(owner)
-static void ReleaseOwnedBinding(CudaContext* self, napi_env env, napi_value owner) {
+static void ReleaseOwnedBinding(CudaContext* self, napi_env, uint32_t owner) {
   Owned owned;
-  if (self->owned.Remove(NumberIn(env, owner), &owned)) ReleaseOwned(owned);
+  if (self->owned.Remove(owner, &owned)) ReleaseOwned(owned);
 }
 
-static void SetCurrentBinding(CudaContext*, CurrentRequest* message) {
-  message->status = kSuccess;
-  message->before = reinterpret_cast<uint64_t>(CurrentStream(message->device));
-  SetCurrentStream(message->device, StreamOf(message));
+// setCurrent(device, stream): returns the previous current stream of this thread.
+static uint64_t SetCurrentBinding(CudaContext*, napi_env, int32_t device, StreamHandle stream) {
+  const StreamHandle before = CurrentStream(device);
+  SetCurrentStream(device, Normalize(stream));
+  return reinterpret_cast<uint64_t>(before);
+}
+
+// For functions of the driver that take a stream, or an event.
+template <auto kCall>
+static Result OnStream(CudaContext*, Device* device, StreamHandle stream) {
+  ContextScope scope(device);
+  return (driver.*kCall)(Normalize(stream));
 }
 
 template <auto kCall>
-static Result OnStream(MarkRequest* message, const Device*) {
-  return (driver.*kCall)(StreamOf(message));
+static Result OnEvent(CudaContext*, Device* device, EventHandle event) {
+  ContextScope scope(device);
+  return (driver.*kCall)(event);
 }
 
-template <auto kCall>
-static Result OnEvent(MarkRequest* message, const Device*) {
-  return (driver.*kCall)(EventOf(message));
+static Result SynchronizeDeviceBinding(CudaContext*, Device* device) {
+  ContextScope scope(device);
+  return driver.CtxSynchronize();
 }
-
-static Result SynchronizeDeviceBinding(DeviceRequest*, const Device*) { return driver.CtxSynchronize(); }
 
 // The state of the device itself, queried through an idle stream.
-static Result QueryDeviceBinding(DeviceRequest*, const Device* device) {
+static Result QueryDeviceBinding(CudaContext*, Device* device) {
+  ContextScope scope(device);
   RelaxedScope relaxed;
   return driver.StreamQuery(device->side_stream);
 }
 
-static Result RecordBinding(MarkRequest* message, const Device*) {
-  return driver.EventRecord(EventOf(message), StreamOf(message));
+// record(device, stream, event)
+static Result RecordBinding(CudaContext*, Device* device, StreamHandle stream, EventHandle event) {
+  ContextScope scope(device);
+  return driver.EventRecord(event, Normalize(stream));
 }
 
-static Result WaitBinding(MarkRequest* message, const Device*) {
-  return driver.StreamWaitEvent(StreamOf(message), EventOf(message), 0);
+// wait(device, stream, event)
+static Result WaitBinding(CudaContext*, Device* device, StreamHandle stream, EventHandle event) {
+  ContextScope scope(device);
+  return driver.StreamWaitEvent(Normalize(stream), event, 0);
 }
 
-static Result OrderBinding(CudaContext*, OrderRequest* message, Device* device) {
+// order(device, stream, awaitedDevice, awaited): the stream waits for the work that the other stream has now.
+static Result OrderBinding(CudaContext*, Device* device, StreamHandle stream, int32_t awaited_device,
+                           StreamHandle awaited) {
   Result result;
-  const Device* other = GetDevice(message->awaited_device, &result);
+  const Device* other = GetDevice(awaited_device, &result);
   if (other == nullptr) return result;
-  const StreamHandle awaited = Normalize(reinterpret_cast<StreamHandle>(message->awaited));
-  return OrderStreams(StreamRef{device, StreamOf(message)}, StreamRef{other, awaited});
+  return OrderStreams(StreamRef{device, Normalize(stream)}, StreamRef{other, Normalize(awaited)});
 }
 
-static Result ElapsedBinding(ElapsedRequest* message, const Device*) {
+// elapsed(device, since, event): [milliseconds]
+static napi_value ElapsedBinding(CudaContext*, napi_env env, Device* device, EventHandle since, EventHandle event) {
+  ContextScope scope(device);
   float milliseconds = 0;
-  const auto since = reinterpret_cast<EventHandle>(message->since);
-  const Result result = driver.EventElapsedTime(&milliseconds, since, EventOf(message));
-  message->milliseconds = milliseconds;
-  return result;
+  const Result result = driver.EventElapsedTime(&milliseconds, since, event);
+  return Answer(env, result, {NewNumber(env, milliseconds)});
 }
 
-static Result IsCapturingBinding(CaptureRequest* message, const Device*) {
-  message->is_capturing = IsCapturing(StreamOf(message));
-  return kSuccess;
+// isCapturing(device, stream)
+static napi_value IsCapturingBinding(CudaContext*, napi_env env, Device* device, StreamHandle stream) {
+  ContextScope scope(device);
+  return NewBoolean(env, IsCapturing(Normalize(stream)));
 }
 
 struct Wait {
@@ -126,17 +140,17 @@ static Wait* NewWait(const CudaContext* self, double pin) {
 
 // Hands a wait to the watcher, for an event that JavaScript made or for the work that a stream has now. The device's
 // context is current.
-static Result StartWait(CudaContext* self, const WatchRequest& message, const Device* device, Wait* wait) {
-  if (message.owner == 0) {
-    if (IsCapturing(StreamOf(&message))) return kStreamCaptureUnsupported;
+static Result StartWait(CudaContext* self, const Device* device, StreamHandle stream, uint32_t owner, Wait* wait) {
+  if (owner == 0) {
+    if (IsCapturing(stream)) return kStreamCaptureUnsupported;
     Result result;
-    EventHandle event = RecordEvent(device, StreamOf(&message), &result);
+    EventHandle event = RecordEvent(device, stream, &result);
     if (event == nullptr) return result;
     if (Watch(device, event, true, FinishWait, wait)) return kSuccess;
     driver.EventDestroy(event);
     return kOutOfDeviceMemory;
   }
-  const Owned* owned = self->owned.Find(message.owner);
+  const Owned* owned = self->owned.Find(owner);
   if (owned == nullptr || owned->event == nullptr) return kInvalidHandle;
   wait->event = owned->event;
   wait->event->refs.fetch_add(1, std::memory_order_relaxed);
@@ -147,12 +161,13 @@ static Result StartWait(CudaContext* self, const WatchRequest& message, const De
   return Watch(device, wait->event->handle, false, FinishWait, wait) ? kSuccess : kOutOfDeviceMemory;
 }
 
-// A wait that did not start has an error as its status, so that JavaScript drops its function.
-static Result WatchBinding(CudaContext* self, WatchRequest* message, Device* device) {
-  Wait* wait = NewWait(self, message->pin);
+// watch(device, stream, owner, pin): calls JavaScript when the work that an event marks, or without one the work that a
+// stream has now, is over. After an error JavaScript drops its function.
+static Result WatchBinding(CudaContext* self, Device* device, StreamHandle stream, uint32_t owner, double pin) {
+  Wait* wait = IsSize(pin) ? NewWait(self, pin) : nullptr;
   if (wait == nullptr) return kOutOfDeviceMemory;
   ContextScope scope(device);
-  const Result result = StartWait(self, *message, device, wait);
+  const Result result = StartWait(self, device, Normalize(stream), owner, wait);
   if (result != kSuccess) FinishWait(wait);
   return result;
 }

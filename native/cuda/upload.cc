@@ -1,5 +1,6 @@
 // Uploads plain host memory, such as a mapped file, through pinned blocks. Several threads fill them, and each thread
-// fills one block while the device reads its other block. JavaScript thread, except Run and what it calls.
+// fills one block while the device reads its other block. JavaScript thread, except Run and what it calls, which may
+// also run on a thread of the runtime's pool.
 #include <stdlib.h>
 #include <string.h>
 
@@ -201,7 +202,7 @@ Result FillBlocks(const Upload& upload, PinnedBlocks* pinned, uint32_t threads) 
 
 // Queues the copies of all parts behind the work that the stream has now, and makes the stream wait for them. Returns
 // when the source has been read. After a failure no copy is left that uses the pinned memory. On a thread of the
-// runtime's pool.
+// runtime's pool, or on the JavaScript thread, which waits.
 void Upload::Run() {
   const Device* device = stream.device;
   std::atomic<int32_t>* waits = &waiting[device->id];
@@ -247,56 +248,73 @@ bool ReadPart(const CudaContext* self, const double* row, Upload* upload) {
   return true;
 }
 
-bool ReadRequest(const CudaContext* self, const UploadStep* step, const double* rows, size_t count, Upload* upload) {
-  Storage* source = GetHeld(self->instance, step->from_handle);
-  if (source == nullptr || !IsRange(step->from_offset, step->nbytes, source->nbytes)) return false;
-  RetainStorage(upload->source = source);
-  upload->data = static_cast<const char*>(source->data) + static_cast<uint64_t>(step->from_offset);
-  upload->nbytes = static_cast<uint64_t>(step->nbytes);
-  upload->threads = step->threads;
-  for (size_t i = 0; i < count; ++i) {
-    if (!ReadPart(self, rows + i * kColumns, upload)) return false;
+bool ReadParts(const CudaContext* self, const Elements<double>& rows, Upload* upload) {
+  for (size_t i = 0; i < rows.length / kColumns; ++i) {
+    if (!ReadPart(self, rows.data + i * kColumns, upload)) return false;
   }
   return true;
 }
 
 }  // namespace
 
-// upload(rows: Float64Array): a promise of the driver's result when the source has been read and all copies are queued,
-// or undefined with the reason in the status if the upload did not start. All storages are kept until then.
-static napi_value UploadBinding(CudaContext* self, UploadStep* step, napi_env env, napi_value rows) {
-  Device* device = DeviceOf(step);
-  if (device == nullptr) return nullptr;
-  const Elements<double> numbers(env, rows);
-  step->status = kInvalidValue;
-  if (numbers.length < kColumns) return nullptr;
-  const size_t count = numbers.length / kColumns;
-  Upload* upload = static_cast<Upload*>(calloc(1, sizeof(Upload) + count * sizeof(UploadPart)));
+// An upload of bytes of a storage in plain host memory, whose targets are in use on the stream from now on, although
+// the copies are queued later; NULL with the reason in `result`.
+static Upload* MakeUpload(CudaContext* self, const StreamRef& stream, uint32_t from, double offset, double nbytes,
+                          int32_t threads, const Elements<double>& rows, Result* result) {
+  Storage* source = GetHeld(self->instance, from);
+  *result = kInvalidValue;
+  if (rows.length < kColumns || source == nullptr || !IsRange(offset, nbytes, source->nbytes)) return nullptr;
+  Upload* upload = static_cast<Upload*>(calloc(1, sizeof(Upload) + rows.length / kColumns * sizeof(UploadPart)));
   if (upload == nullptr) {
-    step->status = kOutOfDeviceMemory;
+    *result = kOutOfDeviceMemory;
     return nullptr;
   }
-  // On a thread of the pool the per-thread handle would mean that thread's stream.
-  const StreamRef stream = {device, StreamOf(step) == kPerThreadStream ? kLegacyStream : StreamOf(step)};
   upload->stream = stream;
   upload->result = kNotReady;
-  if (ReadRequest(self, step, numbers.data, count, upload)) step->status = kSuccess;
-  // The targets are in use on the stream from now on, although the copies are queued later.
-  for (size_t i = 0; i < upload->part_count && step->status == kSuccess; ++i) {
-    step->status = BeginUse(upload->parts[i].storage, stream);
+  RetainStorage(upload->source = source);
+  upload->data = static_cast<const char*>(source->data) + static_cast<uint64_t>(offset);
+  upload->nbytes = static_cast<uint64_t>(nbytes);
+  upload->threads = threads;
+  if (ReadParts(self, rows, upload)) *result = kSuccess;
+  for (size_t i = 0; i < upload->part_count && *result == kSuccess; ++i) {
+    *result = BeginUse(upload->parts[i].storage, stream);
   }
-  return QueueJob(env, upload, step);
+  if (*result == kSuccess) return upload;
+  upload->Free();
+  return nullptr;
+}
+
+// upload(device, stream, source, offset, nbytes, threads, rows): a promise of the CUresult when the source has been
+// read and all copies are queued, or the CUresult if the upload did not start. All storages are kept until then.
+static napi_value UploadBinding(CudaContext* self, napi_env env, Device* device, StreamHandle handle, uint32_t from,
+                                double offset, double nbytes, int32_t threads, Elements<double> rows) {
+  // On a thread of the pool the per-thread handle would mean that thread's stream.
+  const StreamRef stream = {device, Normalize(handle) == kPerThreadStream ? kLegacyStream : Normalize(handle)};
+  Result result;
+  Upload* upload = MakeUpload(self, stream, from, offset, nbytes, threads, rows, &result);
+  return upload == nullptr ? NewNumber(env, result) : QueueJob(env, upload, kSuccess);
+}
+
+// uploadNow, with the arguments of upload: returns the CUresult when the source has been read and all copies are
+// queued.
+static napi_value UploadNowBinding(CudaContext* self, napi_env env, Device* device, StreamHandle handle, uint32_t from,
+                                   double offset, double nbytes, int32_t threads, Elements<double> rows) {
+  Result result;
+  Upload* upload = MakeUpload(self, {device, Normalize(handle)}, from, offset, nbytes, threads, rows, &result);
+  if (upload == nullptr) return NewNumber(env, result);
+  upload->Run();
+  result = upload->result;
+  upload->Free();
+  return NewNumber(env, result);
 }
 
 // releasePinned(mayWait): frees the pinned memory that no upload uses. Without `mayWait`, memory that the device still
 // reads stays, and the result is true.
-static napi_value ReleasePinnedBinding(CudaContext*, napi_env env, napi_value wait) {
-  bool may_wait = false;
-  napi_get_value_bool(env, wait, &may_wait);
-  return NewBoolean(env, FreeIdlePinned(may_wait));
-}
+static bool ReleasePinnedBinding(CudaContext*, napi_env, bool may_wait) { return FreeIdlePinned(may_wait); }
 
-const NamedFunction kUploadFunctions[] = {
-    {"upload", Binding<UploadBinding>::Call}, {"releasePinned", Binding<ReleasePinnedBinding>::Call}, {}};
+const NamedFunction kUploadFunctions[] = {{"upload", DeviceBinding<UploadBinding>::Call},
+                                          {"uploadNow", DeviceBinding<UploadNowBinding>::Call},
+                                          {"releasePinned", Binding<ReleasePinnedBinding>::Call},
+                                          {}};
 
 }  // namespace dlpack::cuda

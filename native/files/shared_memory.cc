@@ -1,7 +1,11 @@
 // Host memory shared with other processes. The bindings take ordinary arguments instead of messages, because a system
 // call costs more than a Node-API value.
+#include "shared_memory.h"
+
 #include <stdlib.h>
 #include <string.h>
+
+#include <atomic>
 
 #include "../bindings.h"
 #include "../forked.h"
@@ -29,12 +33,13 @@ struct Made {
 static Lock names_lock;
 static Made* with_names;
 
-// Takes memory that `instance` made out of the list, or `only`. Copies it, because another thread may free it then.
+// Takes memory out of the list: that of `instance`, or `only`, or with neither all. Copies it, because another thread
+// may free it then.
 static bool TakeNamed(const Instance* instance, const Made* only, Made* taken) {
   LockScope lock(&names_lock);
   for (Made** link = &with_names; *link != nullptr; link = &(*link)->next) {
     Made* made = *link;
-    if (only == nullptr ? made->instance != instance : made != only) continue;
+    if ((instance != nullptr && made->instance != instance) || (only != nullptr && made != only)) continue;
     *link = made->next;
     *taken = *made;
     return true;
@@ -50,7 +55,11 @@ static void RemoveNames(const Instance* instance, const Made* only) {
   while (TakeNamed(instance, only, &taken)) platform::RemoveSharedName(taken.name.text, taken.memory);
 }
 
+void RemoveSharedNames() { RemoveNames(nullptr, nullptr); }
+
 static void AddName(Made* made) {
+  static std::atomic<bool> is_exit_watched{false};
+  if (!is_exit_watched.exchange(true)) platform::BeforeExit(RemoveSharedNames);
   LockScope lock(&names_lock);
   made->next = with_names;
   with_names = made;
@@ -71,7 +80,7 @@ static void DestroyMade(Storage* self) {
 
 // Any thread.
 static void DestroyOpened(Storage* self) {
-  Count(counts.imports, -1);
+  Count(Counter::kImports, -1);
   platform::CloseSharedMemory({self->data, self->nbytes, -1, 0});
   FreeStorage(self);
 }
@@ -168,17 +177,15 @@ static void UnnameShared(Instance* self, napi_env env, napi_value handle) {
   if (made != nullptr) RemoveNames(nullptr, made);
 }
 
-// unnameAllShared(): removes the names of all memory that this instance made.
-static void UnnameAllShared(Instance* self, napi_env) { EndNames(self); }
-
 static const char* Open(const Call& call) {
   enum { kProcess, kFile, kNumber, kSize, kFlags };
-  enum { kWritable = 1, kOurs = 2, kSealed = 4 };
+  enum { kWritable = 1, kOurs = 2, kSealed = 4, kAmongNames = 8 };
   if (call.numbers[kProcess] > UINT32_MAX || call.numbers[kFile] > INT32_MAX) return "EINVAL";
   const platform::SharedPlace place = {call.name.get(), static_cast<uint32_t>(call.numbers[kProcess]),
                                        static_cast<int>(call.numbers[kFile])};
-  const int flags = static_cast<int>(call.numbers[kFlags]) & 7;
-  const platform::SharedAccess access = {(flags & kWritable) != 0, (flags & kOurs) != 0, (flags & kSealed) != 0};
+  const int flags = static_cast<int>(call.numbers[kFlags]) & 15;
+  const platform::SharedAccess access = {(flags & kWritable) != 0, (flags & kOurs) != 0, (flags & kSealed) != 0,
+                                         (flags & kAmongNames) != 0};
   platform::SharedMemory opened = {nullptr, static_cast<uint64_t>(call.numbers[kSize]), -1,
                                    static_cast<uint64_t>(call.numbers[kNumber])};
   const char* problem = platform::OpenSharedMemory(place, access, &opened);
@@ -188,7 +195,7 @@ static const char* Open(const Call& call) {
     platform::CloseSharedMemory(opened);
     return "ENOMEM";
   }
-  Count(counts.imports, 1);
+  Count(Counter::kImports, 1);
   const uint32_t handle = Hold(call.self, storage, false);
   if (handle == 0) return "ENOMEM";
   call.result[0] = handle;
@@ -197,7 +204,8 @@ static const char* Open(const Call& call) {
 }
 
 // openShared(name, process, file, number, nbytes, flags, result): writes the handle and the size to `result`, or
-// returns the name of the error. Flags: 1 writable, 2 memory of createShared, 4 whose size is sealed.
+// returns the name of the error. Flags: 1 writable, 2 memory of createShared, 4 whose size is sealed, 8 in
+// the folder of named memory.
 static napi_value OpenShared(napi_env env, napi_callback_info info) {
   Call call;
   if (!ReadCall(env, info, 5, &call)) return TextOf(env, "EINVAL");
@@ -207,7 +215,6 @@ static napi_value OpenShared(napi_env env, napi_callback_info info) {
 const NamedFunction kSharedMemoryFunctions[] = {{"createShared", CreateShared},
                                                 {"sealShared", Binding<SealShared>::Call},
                                                 {"unnameShared", Binding<UnnameShared>::Call},
-                                                {"unnameAllShared", Binding<UnnameAllShared>::Call},
                                                 {"openShared", OpenShared},
                                                 {}};
 

@@ -8,12 +8,15 @@
 #if defined(_WIN32)
 #define DLPACK_LIBRARY(name) name ".dll"
 #define DLPACK_CUDA_DRIVER "nvcuda.dll"
+#define DLPACK_ONNXRUNTIME "onnxruntime.dll"
 #elif defined(__APPLE__)
 #define DLPACK_LIBRARY(name) "lib" name ".dylib"
 #define DLPACK_CUDA_DRIVER "libcuda.dylib"
+#define DLPACK_ONNXRUNTIME "@rpath/libonnxruntime.1.dylib"
 #else
 #define DLPACK_LIBRARY(name) "lib" name ".so"
 #define DLPACK_CUDA_DRIVER "libcuda.so.1"
+#define DLPACK_ONNXRUNTIME "libonnxruntime.so.1"
 #endif
 
 // Whether NVIDIA has drivers for the system: Linux with glibc, and Windows on x64. Elsewhere the addon contains no
@@ -33,6 +36,13 @@
 #endif
 
 namespace dlpack::platform {
+
+// How libraries take paths: UTF-16 on Windows, bytes elsewhere.
+#if defined(_WIN32)
+typedef char16_t PathChar;
+#else
+typedef char PathChar;
+#endif
 
 // Libraries. Paths and error messages are UTF-8. Any thread.
 
@@ -126,6 +136,11 @@ class Condition {
 void* AllocateMemory(size_t nbytes);
 void FreeMemory(void* block);
 
+// Gives free pages inside the C heap back to the system when the heap has grown by more than 64 MiB since the last call
+// that did so. Only glibc needs this: a small block that stays alive beside each large one that is freed keeps the free
+// blocks from being joined, so that each new large block needs new pages.
+void ReturnFreePages();
+
 // Pages that the system clears when they are first used, aligned as above. Large pages where the system has them and
 // the block is large, because the first access to a page costs more than filling it. NULL when out of memory.
 // UnmapMemory takes `base` and the mapped length.
@@ -150,10 +165,26 @@ inline bool IsFresh(const void* memory, int64_t bytes) {
 
 // Files. Any thread.
 
-// Maps a whole file for reading; with `is_writable` also for writing, but writes stay in this process. Returns NULL, or
-// the POSIX name of the error, such as "ENOENT". An empty file has an address and no bytes. The path is UTF-8.
-const char* MapFile(const char* path, bool is_writable, void** data, uint64_t* nbytes);
+// A file that is open for reading. The functions return NULL, or the POSIX name of the error, such as "ENOENT".
+struct OpenedFile {
+  intptr_t handle;
+  uint64_t nbytes;
+};
+
+// The path is UTF-8.
+const char* OpenFile(const char* path, OpenedFile* opened);
+void CloseFile(const OpenedFile& opened);
+
+// Maps the whole file for reading; with `is_writable` also for writing, but writes stay in this process. The mapping
+// outlives the open file. An empty file has an address and no bytes.
+const char* MapFile(const OpenedFile& opened, bool is_writable, void** data);
 void UnmapFile(void* data, uint64_t nbytes);
+
+// Reads the whole file into memory of its size. "ESTALE" when the file has become shorter.
+const char* ReadFile(const OpenedFile& opened, void* data);
+
+// How many mappings the system allows this process to have; 0 where it has no such limit.
+uint64_t MaxMappings();
 
 // Memory that other processes can open. Any thread. The functions return NULL, or the POSIX name of the error: "ENOSYS"
 // where the system has no such memory, "ESTALE" when the memory found is not the memory meant.
@@ -169,7 +200,8 @@ struct SharedMemory {
 // Linux has such memory. A name remains if the process is killed. "EEXIST" when the name is taken.
 const char* CreateSharedMemory(const char* name, uint64_t nbytes, SharedMemory* made);
 
-// Nobody can open the memory for writing from now on; this process keeps its own access.
+// Nobody can open the memory for writing from now on; this process keeps its own access. Memory with a name only
+// becomes a read-only file, which its user can make writable again.
 const char* SealSharedMemory(const char* name, const SharedMemory& memory);
 
 // Removes the name of memory that CreateSharedMemory made; a newer memory with that name keeps it.
@@ -186,14 +218,17 @@ struct SharedPlace {
 };
 
 // What an opener relies on. `is_ours`: CreateSharedMemory made the memory, and its size and number must be those that
-// `opened` has before the call; else both are found. `is_sealed`: its size must be sealed.
+// `opened` has before the call; else both are found. `is_sealed`: its size must be sealed. `is_among_names`: it must be
+// in the folder of named memory, although its name may be gone.
 struct SharedAccess {
   bool is_writable;
   bool is_ours;
   bool is_sealed;
+  bool is_among_names;
 };
 
-// Maps memory of another process, which must belong to the same user. CloseSharedMemory unmaps it.
+// Maps memory of another process, which must belong to the same user. CloseSharedMemory unmaps it. "EACCES" for writing
+// through a descriptor that is open for reading only.
 const char* OpenSharedMemory(const SharedPlace& place, const SharedAccess& access, SharedMemory* opened);
 void CloseSharedMemory(const SharedMemory& opened);
 
@@ -227,6 +262,9 @@ uint64_t WallNanoseconds();
 
 // Calls `handler` in every process that is forked from now on, on its only thread, before other code runs there.
 void OnFork(void (*handler)());
+
+// Calls `action` when the process ends by exit or quick_exit. On Windows it is not called.
+void BeforeExit(void (*action)());
 
 // Calls `handler` with the exit status when the process ends; handlers run last in, first out. The handler gets
 // `status` where the system does not report the exit status. On Windows, which ends all other threads first, the

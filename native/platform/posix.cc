@@ -4,6 +4,14 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#if defined(__linux__)
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#endif
+#if defined(__GLIBC__)
+#include <malloc.h>
+#endif
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
@@ -68,7 +76,8 @@ bool FindLibraryOf(const void* address, char* path, size_t size) {
 
 void KeepLoaded(const void* address) {
   Dl_info info;
-  if (dladdr(address, &info) != 0) dlopen(info.dli_fname, RTLD_NOW | RTLD_NODELETE);
+  // The library is loaded. Without RTLD_NOLOAD the name of the program itself could load another file.
+  if (dladdr(address, &info) != 0) dlopen(info.dli_fname, RTLD_NOW | RTLD_NOLOAD | RTLD_NODELETE);
 }
 
 static sigset_t remembered_mask;
@@ -103,12 +112,41 @@ Mutex::Mutex() { pthread_mutex_init(new (state_) pthread_mutex_t, nullptr); }
 void Mutex::Acquire() { pthread_mutex_lock(SystemOf<pthread_mutex_t>(state_)); }
 void Mutex::Release() { pthread_mutex_unlock(SystemOf<pthread_mutex_t>(state_)); }
 
+#if defined(__linux__)
+// Not the C library's condition: its pthread_cond_signal waits for threads that were woken before and that a busy
+// machine has not run yet, and the event loop waited with it. This one counts signals, and never waits for a waiter.
+struct Signals {
+  std::atomic<uint32_t> count;
+  std::atomic<uint32_t> waiters;  // changes only with the mutex held
+};
+
+static void Wake(Signals* signals, int most) {
+  signals->count.fetch_add(1, std::memory_order_release);
+  if (signals->waiters.load(std::memory_order_relaxed) == 0) return;
+  syscall(SYS_futex, &signals->count, FUTEX_WAKE_PRIVATE, most, nullptr, nullptr, 0);
+}
+
+Condition::Condition() { new (state_) Signals{}; }
+void Condition::Wait(Mutex* mutex) {
+  Signals* signals = SystemOf<Signals>(state_);
+  // A change that this thread waits for is made with the mutex, so its signal comes after both lines.
+  signals->waiters.fetch_add(1, std::memory_order_relaxed);
+  const uint32_t before = signals->count.load(std::memory_order_relaxed);
+  mutex->Release();
+  syscall(SYS_futex, &signals->count, FUTEX_WAIT_PRIVATE, before, nullptr, nullptr, 0);
+  mutex->Acquire();
+  signals->waiters.fetch_sub(1, std::memory_order_relaxed);
+}
+void Condition::Signal() { Wake(SystemOf<Signals>(state_), 1); }
+void Condition::Broadcast() { Wake(SystemOf<Signals>(state_), INT_MAX); }
+#else
 Condition::Condition() { pthread_cond_init(new (state_) pthread_cond_t, nullptr); }
 void Condition::Wait(Mutex* mutex) {
   pthread_cond_wait(SystemOf<pthread_cond_t>(state_), SystemOf<pthread_mutex_t>(mutex->state_));
 }
 void Condition::Signal() { pthread_cond_signal(SystemOf<pthread_cond_t>(state_)); }
 void Condition::Broadcast() { pthread_cond_broadcast(SystemOf<pthread_cond_t>(state_)); }
+#endif
 
 void* AllocateMemory(size_t nbytes) {
   void* data = nullptr;
@@ -121,6 +159,18 @@ static const size_t kLargePage = size_t{2} << 20;
 
 // Room to start a large mapping on a large page.
 static size_t SlackOf(size_t nbytes) { return nbytes >= 2 * kLargePage ? kLargePage : 0; }
+
+void ReturnFreePages() {
+#if defined(__GLIBC__)
+  static const intptr_t kGrowth = 64 << 20;
+  static std::atomic<intptr_t> seen{0};
+  const intptr_t end = reinterpret_cast<intptr_t>(sbrk(0));  // reads a variable
+  const intptr_t before = seen.load(std::memory_order_relaxed);
+  if (before != 0 && end >= before && end - before < kGrowth) return;
+  if (before != 0 && end >= before) malloc_trim(0);
+  seen.store(reinterpret_cast<intptr_t>(sbrk(0)), std::memory_order_relaxed);
+#endif
+}
 
 size_t MappedLength(size_t nbytes) { return nbytes + SlackOf(nbytes); }
 
@@ -162,7 +212,10 @@ const char* NameOf(int problem) {
     case ENFILE: return "EMFILE";
     case ENOMEM: return "ENOMEM";
     case EEXIST: return "EEXIST";
+    case EDQUOT:
     case ENOSPC: return "ENOSPC";
+    case EROFS: return "EROFS";
+    case EFBIG: return "EFBIG";
     case ENAMETOOLONG: return "ENAMETOOLONG";
     case ESPIPE:
     case ENODEV:
@@ -183,27 +236,57 @@ const char* MapDescriptor(int file, uint64_t nbytes, bool is_writable, int flags
   return nullptr;
 }
 
-static const char* MapOpened(int file, bool is_writable, void** data, uint64_t* nbytes) {
+static int DescriptorOf(const OpenedFile& opened) { return static_cast<int>(opened.handle); }
+
+const char* OpenFile(const char* path, OpenedFile* opened) {
+  // Without O_NONBLOCK, opening a pipe would wait for a writer.
+  const int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  if (file < 0) return NameOf(errno);
   char byte;
-  if (read(file, &byte, 0) < 0) return NameOf(errno);  // a directory can be opened, but not read
-  const off_t end = lseek(file, 0, SEEK_END);
-  if (end < 0) return NameOf(errno);
-  *nbytes = static_cast<uint64_t>(end);
+  // A directory can be opened, but not read.
+  const off_t end = read(file, &byte, 0) < 0 ? -1 : lseek(file, 0, SEEK_END);
+  if (end < 0) {
+    const char* problem = NameOf(errno);
+    close(file);
+    return problem;
+  }
+  *opened = {file, static_cast<uint64_t>(end)};
+  return nullptr;
+}
+
+void CloseFile(const OpenedFile& opened) { close(DescriptorOf(opened)); }
+
+const char* MapFile(const OpenedFile& opened, bool is_writable, void** data) {
 #if defined(MAP_NORESERVE)
   const int flags = MAP_PRIVATE | MAP_NORESERVE;  // allows a file larger than memory, because few of its pages change
 #else
   const int flags = MAP_PRIVATE;
 #endif
-  return MapDescriptor(file, *nbytes, is_writable, flags, data);
+  return MapDescriptor(DescriptorOf(opened), opened.nbytes, is_writable, flags, data);
 }
 
-const char* MapFile(const char* path, bool is_writable, void** data, uint64_t* nbytes) {
-  // Without O_NONBLOCK, opening a pipe would wait for a writer.
-  const int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  if (file < 0) return NameOf(errno);
-  const char* problem = MapOpened(file, is_writable, data, nbytes);
-  close(file);
-  return problem;
+const char* ReadFile(const OpenedFile& opened, void* data) {
+  for (uint64_t at = 0; at < opened.nbytes;) {
+    const size_t left = static_cast<size_t>(opened.nbytes - at);
+    const ssize_t count = pread(DescriptorOf(opened), static_cast<char*>(data) + at, left, static_cast<off_t>(at));
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) return NameOf(errno);
+    if (count == 0) return "ESTALE";
+    at += static_cast<uint64_t>(count);
+  }
+  return nullptr;
+}
+
+uint64_t MaxMappings() {
+  uint64_t most = 0;
+#if defined(__linux__)
+  FILE* file = fopen("/proc/sys/vm/max_map_count", "re");
+  if (file == nullptr) return 0;
+  char text[32] = "";
+  if (fgets(text, sizeof(text), file) != nullptr) most = strtoull(text, nullptr, 10);
+  fclose(file);
+#endif
+  return most;
 }
 
 void UnmapFile(void* data, uint64_t nbytes) {
@@ -253,6 +336,13 @@ uint64_t WallNanoseconds() {
 
 void OnFork(void (*handler)()) { pthread_atfork(nullptr, nullptr, handler); }
 
+void BeforeExit(void (*action)()) {
+  atexit(action);
+#if defined(__linux__)
+  at_quick_exit(action);  // Bun ends with quick_exit
+#endif
+}
+
 #if defined(__GLIBC__)
 
 void OnExit(void (*handler)(int), int) {
@@ -262,13 +352,24 @@ void OnExit(void (*handler)(int), int) {
 
 #else
 
-static std::atomic<void (*)(int)> exit_handler;
-static std::atomic<int> exit_status;
+// atexit calls a function without an argument, so each call takes the last handler that is left.
+static const uint32_t kMaxExitHandlers = 32;
+static std::atomic<void (*)(int)> exit_handlers[kMaxExitHandlers];
+static std::atomic<uint32_t> exit_count;
+static std::atomic<int> exit_status;  // the last one is the best known
 
 void OnExit(void (*handler)(int), int status) {
-  exit_handler.store(handler);
   exit_status.store(status);
-  atexit([] { exit_handler.load()(exit_status.load()); });
+  const uint32_t at = exit_count.fetch_add(1);
+  if (at >= kMaxExitHandlers) {
+    exit_count.fetch_sub(1);
+    return;
+  }
+  exit_handlers[at].store(handler);
+  atexit([] {
+    void (*last)(int) = exit_handlers[exit_count.fetch_sub(1) - 1].load();
+    if (last != nullptr) last(exit_status.load());
+  });
 }
 
 #endif

@@ -82,9 +82,31 @@ static bool IsSealed(int file) {
   return seals >= 0 && (seals & (kSealShrink | kSealGrow)) == (kSealShrink | kSealGrow);
 }
 
+static bool DescribePath(const char* path, struct stat* description) {
+  const int file = open(path, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+  if (file < 0) return false;
+  const bool is_described = DescribeFile(file, description);
+  close(file);
+  return is_described;
+}
+
+// Only if the folder is a file system of its own, in memory, does a file on that file system belong to the folder.
+static bool IsAmongNames(int file, const struct stat& description) {
+  struct stat folder, parent;
+  return fcntl(file, kGetSeals) >= 0 && DescribePath("/dev/shm", &folder) && DescribePath("/dev", &parent) &&
+         folder.st_dev != parent.st_dev && description.st_dev == folder.st_dev;
+}
+
+// This opens the file anew, so it could grant more access than the descriptor has. The mode of the link is the access
+// of the descriptor.
 static int OpenUnnamed(uint32_t process, int file, int flags) {
   char path[64];
   snprintf(path, sizeof(path), "/proc/%u/fd/%d", process, file);
+  struct stat link;
+  if (flags == O_RDWR && DescribePath(path, &link) && (link.st_mode & S_IWUSR) == 0) {
+    errno = EACCES;
+    return -1;
+  }
   return open(path, flags | kOpenFlags);
 }
 
@@ -97,6 +119,7 @@ static bool Reserve(int file, uint64_t nbytes) { return ftruncate(file, static_c
 static bool SealSize(int) { return false; }
 static const char* SealWriting(int) { return "ENOSYS"; }
 static bool IsSealed(int) { return false; }
+static bool IsAmongNames(int, const struct stat&) { return false; }
 
 static int MakeUnnamed() {
   errno = ENOSYS;
@@ -162,6 +185,7 @@ static const char* MapOpened(int file, const SharedAccess& access, SharedMemory*
 #endif
   if (access.is_ours && number != opened->number) return "ESTALE";
   if (access.is_sealed && !IsSealed(file)) return "ESTALE";
+  if (access.is_among_names && !IsAmongNames(file, description)) return "ESTALE";
   if (description.st_uid != geteuid()) return "EACCES";
   if (!access.is_ours) opened->nbytes = nbytes;
   opened->number = number;

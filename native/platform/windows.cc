@@ -179,6 +179,8 @@ void* MapZeroed(size_t nbytes, void** base) {
   *base = VirtualAlloc(nullptr, nbytes, MEM_RESERVE | MEM_COMMIT, PAGE_READWRITE);
   return *base;
 }
+void ReturnFreePages() {}
+
 void UnmapMemory(void* base, size_t) { VirtualFree(base, 0, MEM_RELEASE); }
 
 bool IsPagePresent(const void*) { return true; }
@@ -200,24 +202,9 @@ static const char* NameOf(DWORD problem) {
 
 alignas(256) static char empty_file[256];
 
-static const char* MapOpened(HANDLE file, bool is_writable, void** data, uint64_t* nbytes) {
-  LARGE_INTEGER size;
-  if (GetFileType(file) != FILE_TYPE_DISK) return "ENODEV";
-  if (!GetFileSizeEx(file, &size)) return NameOf(GetLastError());
-  *nbytes = static_cast<uint64_t>(size.QuadPart);
-  *data = empty_file;
-  if (size.QuadPart == 0) return nullptr;
-  HANDLE mapping = CreateFileMappingW(file, nullptr, is_writable ? PAGE_WRITECOPY : PAGE_READONLY, 0, 0, nullptr);
-  if (mapping == nullptr) return NameOf(GetLastError());
-  void* memory = MapViewOfFile(mapping, is_writable ? FILE_MAP_COPY : FILE_MAP_READ, 0, 0, 0);
-  const DWORD problem = GetLastError();
-  CloseHandle(mapping);  // the view keeps the mapping alive
-  if (memory == nullptr) return NameOf(problem);
-  *data = memory;
-  return nullptr;
-}
+static HANDLE HandleOf(const OpenedFile& opened) { return reinterpret_cast<HANDLE>(opened.handle); }
 
-const char* MapFile(const char* path, bool is_writable, void** data, uint64_t* nbytes) {
+const char* OpenFile(const char* path, OpenedFile* opened) {
   WideText wide(path);
   if (wide.get() == nullptr) return "ENOMEM";
   // Other programs may replace or delete the file while it is mapped, as far as the system allows.
@@ -230,10 +217,53 @@ const char* MapFile(const char* path, bool is_writable, void** data, uint64_t* n
     const bool is_folder = attributes != INVALID_FILE_ATTRIBUTES && (attributes & FILE_ATTRIBUTE_DIRECTORY) != 0;
     return is_folder ? "EISDIR" : problem;
   }
-  const char* problem = MapOpened(file, is_writable, data, nbytes);
-  CloseHandle(file);
-  return problem;
+  LARGE_INTEGER size;
+  const char* problem = nullptr;
+  if (GetFileType(file) != FILE_TYPE_DISK) {
+    problem = "ENODEV";
+  } else if (!GetFileSizeEx(file, &size)) {
+    problem = NameOf(GetLastError());
+  }
+  if (problem != nullptr) {
+    CloseHandle(file);
+    return problem;
+  }
+  *opened = {reinterpret_cast<intptr_t>(file), static_cast<uint64_t>(size.QuadPart)};
+  return nullptr;
 }
+
+void CloseFile(const OpenedFile& opened) { CloseHandle(HandleOf(opened)); }
+
+const char* MapFile(const OpenedFile& opened, bool is_writable, void** data) {
+  *data = empty_file;
+  if (opened.nbytes == 0) return nullptr;
+  const DWORD protection = is_writable ? PAGE_WRITECOPY : PAGE_READONLY;
+  HANDLE mapping = CreateFileMappingW(HandleOf(opened), nullptr, protection, 0, 0, nullptr);
+  if (mapping == nullptr) return NameOf(GetLastError());
+  void* memory = MapViewOfFile(mapping, is_writable ? FILE_MAP_COPY : FILE_MAP_READ, 0, 0, 0);
+  const DWORD problem = GetLastError();
+  CloseHandle(mapping);  // the view keeps the mapping alive
+  if (memory == nullptr) return NameOf(problem);
+  *data = memory;
+  return nullptr;
+}
+
+const char* ReadFile(const OpenedFile& opened, void* data) {
+  static const uint64_t kMost = 1u << 30;  // the system takes 32 bits
+  for (uint64_t at = 0; at < opened.nbytes;) {
+    const uint64_t left = opened.nbytes - at;
+    DWORD count = 0;
+    char* into = static_cast<char*>(data) + at;
+    if (!::ReadFile(HandleOf(opened), into, static_cast<DWORD>(left < kMost ? left : kMost), &count, nullptr)) {
+      return NameOf(GetLastError());
+    }
+    if (count == 0) return "ESTALE";
+    at += count;
+  }
+  return nullptr;
+}
+
+uint64_t MaxMappings() { return 0; }
 
 void UnmapFile(void* data, uint64_t nbytes) {
   if (nbytes > 0) UnmapViewOfFile(data);
@@ -320,6 +350,8 @@ uint64_t WallNanoseconds() {
 }
 
 void OnFork(void (*)()) {}
+
+void BeforeExit(void (*)()) {}
 
 void OnExit(void (*)(int), int) {}
 

@@ -19,6 +19,9 @@
   F(napi_create_array_with_length) \
   F(napi_create_arraybuffer) \
   F(napi_create_async_work) \
+  F(napi_create_bigint_int64) \
+  F(napi_create_bigint_uint64) \
+  F(napi_create_bigint_words) \
   F(napi_create_double) \
   F(napi_create_external) \
   F(napi_create_external_arraybuffer) \
@@ -36,19 +39,28 @@
   F(napi_delete_reference) \
   F(napi_detach_arraybuffer) \
   F(napi_get_and_clear_last_exception) \
+  F(napi_get_array_length) \
   F(napi_get_arraybuffer_info) \
   F(napi_get_boolean) \
   F(napi_get_cb_info) \
+  F(napi_get_element) \
   F(napi_get_named_property) \
+  F(napi_get_null) \
   F(napi_get_reference_value) \
   F(napi_get_typedarray_info) \
   F(napi_get_undefined) \
+  F(napi_get_value_bigint_uint64) \
+  F(napi_get_value_bigint_words) \
   F(napi_get_value_bool) \
   F(napi_get_value_double) \
   F(napi_get_value_external) \
+  F(napi_get_value_int32) \
+  F(napi_get_value_int64) \
+  F(napi_get_value_string_latin1) \
   F(napi_get_value_string_utf16) \
   F(napi_get_value_string_utf8) \
   F(napi_get_value_uint32) \
+  F(napi_is_detached_arraybuffer) \
   F(napi_is_exception_pending) \
   F(napi_open_handle_scope) \
   F(napi_queue_async_work) \

@@ -8,7 +8,7 @@ namespace dlpack::python {
 // Flags of Py_buffer requests. The flags for contiguous memory include the flag for strides, which includes the flag
 // for a shape.
 static const int kBufferWritable = 0x1, kBufferFormat = 0x4, kBufferNd = 0x8, kBufferStrides = 0x18,
-                 kBufferRowMajor = 0x38, kBufferColumnMajor = 0x58, kBufferAnyMajor = 0x98;
+                 kBufferRowMajor = 0x38, kBufferColumnMajor = 0x58, kBufferAnyMajor = 0x98, kBufferIndirect = 0x118;
 
 static bool Asks(int flags, int wanted) { return (flags & wanted) == wanted; }
 
@@ -20,6 +20,12 @@ static const char* RefuseBuffer(const Body& body, bool has_format, int flags) {
     return "Expected host memory and a dtype that the buffer protocol has";
   if ((body.flags & DLPACK_FLAG_BITMASK_READ_ONLY) != 0 && Asks(flags, kBufferWritable))
     return "Expected a read-only request: this tensor is read-only";
+  // A buffer cannot say that it is a copy. NumPy and memoryview ask for everything that a buffer can have, and NumPy
+  // then asks __array__, which can say it. A reader of bytes gets them.
+  if ((body.flags & DLPACK_FLAG_BITMASK_IS_COPIED) != 0 &&
+      (Asks(flags, kBufferWritable) || Asks(flags, kBufferIndirect)))
+    return "Expected memory that JavaScript and Python share but this tensor is a copy of memory that JavaScript can "
+           "move; read it with x.numpy() or x.tobytes(), or pass Tensor.from(array) or Tensor.adopt(array)";
   if (Asks(flags, kBufferRowMajor) && !is_row_major) return "Expected a row-major tensor, which this one is not";
   if (Asks(flags, kBufferColumnMajor) && !is_column_major)
     return "Expected a column-major tensor, which this one is not";
@@ -64,7 +70,7 @@ int GetBuffer(Object* self, Buffer* view, int flags) {
   view->buf = tensor.data;
   view->len = count * item;
   view->itemsize = item;
-  view->readonly = (body->flags & DLPACK_FLAG_BITMASK_READ_ONLY) != 0;
+  view->readonly = (body->flags & (DLPACK_FLAG_BITMASK_READ_ONLY | DLPACK_FLAG_BITMASK_IS_COPIED)) != 0;
   view->ndim = Asks(flags, kBufferNd) ? tensor.ndim : 1;
   view->format = Asks(flags, kBufferFormat) ? const_cast<char*>(kDTypes[dtype].format) : nullptr;
   view->shape = Asks(flags, kBufferNd) ? body->buffer_dims : nullptr;

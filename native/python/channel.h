@@ -2,7 +2,7 @@
 // JavaScript functions queue here, and the event loop delivers them.
 #pragma once
 
-#include "values.h"
+#include "cells.h"
 
 namespace dlpack::python {
 
@@ -17,7 +17,7 @@ const char* OpenChannel(Objects* objects);
 
 // Refuses the requests of other threads, now and later, because the event loop turns no more. JavaScript thread.
 void StopAnswering(Objects* objects);
-void StopAnsweringHere();  // for all instances of this thread, in objects.cc
+void StopAnsweringHere();  // for all instances of this thread, in operations.cc
 
 // Drops all messages and refuses the requests. JavaScript thread, before Node-API destroys the thread-safe function.
 void CloseChannel(Objects* objects);
@@ -41,7 +41,7 @@ bool IsOwnThread(const Objects* objects);
 // True on the JavaScript thread of any environment, and after its end.
 bool IsJavaScriptThread();
 
-// async_call.cc
+// async.cc
 // Starts an asynchronous call. The first cell is the callable, the last cells are the names and values of
 // keywords. Does not wait for the GIL if a snapshot exists. Fails only before the call begins. JavaScript thread.
 napi_value StartCall(napi_env env, Objects* self, PerformRequest* request, Spill* spill);
@@ -55,7 +55,7 @@ void RenewSnapshot(Objects* self);
 void Abandon(Objects* self, uint32_t number);
 uint32_t MakeSettler(Objects* self, uint32_t number);
 
-// function_call.cc
+// callbacks.cc
 void Answer(Objects* self, uint32_t id, uint32_t handle, bool has_failed);
 bool Postpone(Objects* self, uint32_t id);
 // Refuses all requests, because a closed channel gets no answers. Mutex held.

@@ -17,7 +17,7 @@ template <class Managed>
 static void DestroyFromPython(Storage* self) {
   Managed* managed = static_cast<Managed*>(self->owner);
   FreeStorage(self);
-  Count(counts.imports, -1);
+  Count(Counter::kImports, -1);
   if (FinalizerScope::IsActive()) {
     Defer([](void* argument) { DeleteManaged(static_cast<Managed*>(argument)); }, managed);
   } else {
@@ -26,8 +26,8 @@ static void DestroyFromPython(Storage* self) {
 }
 
 template <class Managed>
-static Storage* Import(Managed* managed, Descriptor* descriptor, Status* status, TensorSignature* last) {
-  Storage* storage = ImportManaged(managed, descriptor, status, last);
+static Storage* Import(Managed* managed, const LayoutTable* layouts, Imported* imported, Status* status) {
+  Storage* storage = ImportManaged(managed, layouts, imported, status);
   // A tensor of our own that comes back is not Python memory.
   if (storage != nullptr && storage->owner == managed) storage->destroy = DestroyFromPython<Managed>;
   return storage;
@@ -37,7 +37,7 @@ void DropOwner(Storage* self) {
   Object* owner = static_cast<Object*>(self->owner);
   ThreadCache* thread = this_thread;
   GiveBlockBack(thread, kSmallBlock, self);
-  Count(thread, counts.imports, -1);
+  Count(thread, Counter::kImports, -1);
   if (owner == nullptr) return;
   if (ReturnScope::Leave(thread)) {
     api.Py_DecRef(owner);
@@ -110,8 +110,10 @@ TypeEntry* LookUpType(Object* type) {
   node->entry.type = type;
   node->entry.api = FindTable(type);
   node->entry.import_api = node->entry.api == nullptr || OverridesMethod(type) ? nullptr : node->entry.api;
-  node->entry.is_immutable =
-      HasText(type, "__module__", "jaxlib.", true);  // its capsules do not set the read-only flag
+  // Their arrays never change, but their capsules do not set the read-only flag.
+  for (const char* module : {"jaxlib.", "tensorflow.", "nanoarrow."}) {
+    if (HasText(type, "__module__", module, true)) node->entry.is_immutable = true;
+  }
   node->entry.is_copy_wrong = HasText(type, "__module__", "pyarrow.", true);
   node->entry.is_host = HasText(type, "__module__", "numpy");
   node->entry.is_torch = requires_grad && is_neg;
@@ -136,11 +138,17 @@ static void ExplainTorch(Object* object) {
   if (!capsule) error.Drop();
 }
 
+// What an import uses of the thread that it runs on. A thread without JavaScript has neither.
+struct Importer {
+  const LayoutTable* layouts;
+  ThreadCache* thread;
+};
+
 // A storage over the tensor of an object, which takes over the reference to the object; NULL when it was refused.
-static Storage* Keep(Ref* object, const DLTensor& tensor, uint64_t flags, Descriptor* descriptor, Status* status,
-                     Instance* instance) {
+static Storage* Keep(Ref* object, const DLTensor& tensor, uint64_t flags, Imported* imported, Status* status,
+                     const Importer& importer) {
   Storage* storage =
-      WrapTensor(tensor, flags, descriptor, status, &instance->signature, DropOwner, object->get(), instance->thread);
+      WrapTensor(tensor, flags, importer.layouts, imported, status, DropOwner, object->get(), importer.thread);
   if (storage != nullptr) object->take();
   return storage;
 }
@@ -148,7 +156,8 @@ static Storage* Keep(Ref* object, const DLTensor& tensor, uint64_t flags, Descri
 // The tensor of a PyTorch object on the host, which the storage keeps alive. A managed tensor of PyTorch keeps the same
 // object, but costs an allocation and takes the GIL twice more. NULL when there has to be a managed tensor, or with an
 // exception set. The description points into the object, so no Python code runs before it is copied.
-static Storage* ConsumeTorch(TypeEntry* entry, Ref* owned, Descriptor* descriptor, Status* status, Instance* instance) {
+static Storage* ConsumeTorch(TypeEntry* entry, Ref* owned, Imported* imported, Status* status,
+                             const Importer& importer) {
   DLTensor tensor;
   Object* object = owned->get();
   const TorchMemory memory = DescribeTorch(object, entry, &tensor);
@@ -161,15 +170,16 @@ static Storage* ConsumeTorch(TypeEntry* entry, Ref* owned, Descriptor* descripto
     if (tensor.device.device_type != kDLCPU) return nullptr;
     LearnDType(object, entry, tensor.dtype);
   }
-  return Keep(owned, tensor, 0, descriptor, status, instance);
+  return Keep(owned, tensor, 0, imported, status, importer);
 }
 
-static Storage* ConsumeTable(TypeEntry* entry, Ref* owned, Descriptor* descriptor, Status* status, Instance* instance) {
+static Storage* ConsumeTable(TypeEntry* entry, Ref* owned, Imported* imported, Status* status,
+                             const Importer& importer) {
   Object* object = owned->get();
   // First, because the check may run Python code, which may give the tensor other memory.
   if (entry->is_torch && !CheckTorchBits(object, entry)) return nullptr;
   if (entry->is_torch && entry->api->dltensor_from_py_object_no_sync != nullptr) {
-    Storage* storage = ConsumeTorch(entry, owned, descriptor, status, instance);
+    Storage* storage = ConsumeTorch(entry, owned, imported, status, importer);
     if (storage != nullptr || *status != kOk || api.PyErr_Occurred()) return storage;
   }
   DLManagedTensorVersioned* managed = nullptr;
@@ -177,17 +187,17 @@ static Storage* ConsumeTable(TypeEntry* entry, Ref* owned, Descriptor* descripto
     if (entry->is_torch) ExplainTorch(object);
     return nullptr;
   }
-  return FollowProducer(Import(managed, descriptor, status, &instance->signature), *descriptor, entry->api);
+  return FollowProducer(Import(managed, importer.layouts, imported, status), imported->tensor, entry->api);
 }
 
 // The tensor of a NumPy array without a capsule; NULL, without an exception, when NumPy's own code has to export it.
-static Storage* ConsumeArray(Ref* array, Descriptor* descriptor, Instance* instance) {
+static Storage* ConsumeArray(Ref* array, Imported* imported, const Importer& importer) {
   DLTensor tensor;
   int64_t strides[32];
   uint64_t flags;
   Status status;
   if (!ReadNumPyArray(array->get(), &tensor, strides, &flags)) return nullptr;
-  return Keep(array, tensor, flags, descriptor, &status, instance);
+  return Keep(array, tensor, flags, imported, &status, importer);
 }
 
 // Calls object.__dlpack__(...) with the requested arguments, or without the newer arguments if the producer does not
@@ -217,13 +227,15 @@ static Object* CallProducer(Object* object, const ConsumeOptions& options, Objec
   return stream_name ? api.PyObject_VectorcallMethod(names.dlpack, arguments, 1, stream_name.get()) : nullptr;
 }
 
-// As CallProducer. If the producer cannot make a copy (TVM-FFI) or makes a wrong copy (Arrow, of tensors with gaps),
-// this takes the tensor itself and fromDLPack copies it.
+// As CallProducer. If the producer cannot make a copy (TVM-FFI; TensorFlow, with another error) or makes a wrong copy
+// (Arrow, of tensors with gaps), this takes the tensor itself and fromDLPack copies it.
 static Object* CallForCopy(Object* object, const ConsumeOptions& options, Object* stream, bool is_copy_wrong) {
   ConsumeOptions plain = options;
   if (options.copy == 1) plain.copy = -1;
   Object* capsule = CallProducer(object, is_copy_wrong ? plain : options, stream);
-  if (capsule != nullptr || options.copy != 1 || !api.PyErr_ExceptionMatches(api.PyExc_BufferError)) return capsule;
+  if (capsule != nullptr || options.copy != 1) return capsule;
+  if (!api.PyErr_ExceptionMatches(api.PyExc_BufferError) && !api.PyErr_ExceptionMatches(api.PyExc_RuntimeError))
+    return nullptr;
   SavedError error;  // more helpful than the error of a second call
   capsule = CallProducer(object, plain, stream);
   if (capsule != nullptr) error.Drop();
@@ -231,7 +243,7 @@ static Object* CallForCopy(Object* object, const ConsumeOptions& options, Object
 }
 
 // Chooses the struct by the capsule's name, because producers may return another version than requested.
-static Storage* ConsumeCapsule(Object* capsule, Descriptor* descriptor, Status* status) {
+static Storage* ConsumeCapsule(Object* capsule, Imported* imported, Status* status) {
   const bool is_versioned = api.PyCapsule_IsValid(capsule, "dltensor_versioned");
   const char* name = is_versioned ? "dltensor_versioned" : "dltensor";
   if (!api.PyCapsule_IsValid(capsule, name))
@@ -239,22 +251,22 @@ static Storage* ConsumeCapsule(Object* capsule, Descriptor* descriptor, Status* 
                  "Expected a capsule named dltensor or dltensor_versioned that nothing has consumed yet");
   void* pointer = api.PyCapsule_GetPointer(capsule, name);
   if (api.PyCapsule_SetName(capsule, is_versioned ? "used_dltensor_versioned" : "used_dltensor") != 0) return nullptr;
-  return is_versioned ? Import(static_cast<DLManagedTensorVersioned*>(pointer), descriptor, status, nullptr)
-                      : Import(static_cast<DLManagedTensor*>(pointer), descriptor, status, nullptr);
+  return is_versioned ? Import(static_cast<DLManagedTensorVersioned*>(pointer), nullptr, imported, status)
+                      : Import(static_cast<DLManagedTensor*>(pointer), nullptr, imported, status);
 }
 
 // As ConsumeCapsule, and drops the capsule. Its destructor may run Python code, which must not run with an exception
 // set.
-static Storage* TakeCapsule(Object* capsule, Descriptor* descriptor, Status* status) {
+static Storage* TakeCapsule(Object* capsule, Imported* imported, Status* status) {
   if (capsule == nullptr) return nullptr;
-  Storage* storage = ConsumeCapsule(capsule, descriptor, status);
+  Storage* storage = ConsumeCapsule(capsule, imported, status);
   SavedError error;
   api.Py_DecRef(capsule);
   return storage;
 }
 
 // Called after NumPy refused with a BufferError. The exception stays set unless the array has a dtype of ml_dtypes.
-static Storage* ConsumeMlDTypes(Object* array, const ConsumeOptions& options, Descriptor* descriptor, Status* status) {
+static Storage* ConsumeMlDTypes(Object* array, const ConsumeOptions& options, Imported* imported, Status* status) {
   SavedError error;
   const Ref found(CallPrelude("view_ml_dtype", array));
   api.PyErr_Clear();
@@ -263,21 +275,22 @@ static Storage* ConsumeMlDTypes(Object* array, const ConsumeOptions& options, De
     return nullptr;
   error.Drop();
   Object* view = api.PyTuple_GetItem(found.get(), 0);
-  Storage* storage = TakeCapsule(CallProducer(view, options, nullptr), descriptor, status);
+  Storage* storage = TakeCapsule(CallProducer(view, options, nullptr), imported, status);
   if (storage == nullptr) return nullptr;
-  descriptor->dtype.code = static_cast<uint8_t>(code);
-  descriptor->dtype.bits = static_cast<uint8_t>(bits);
-  if (bits < 8) descriptor->flags |= DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED;
+  Layout* layout = imported->OwnLayout();
+  layout->dtype.code = static_cast<uint8_t>(code);
+  layout->dtype.bits = static_cast<uint8_t>(bits);
+  if (bits < 8) layout->flags |= DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED;
   return storage;
 }
 
 // Views an object without __dlpack__ as a NumPy array. A new reference; or NULL with an exception set, or with the
 // storage of a CUDA array in `taken`.
-static Object* ViewAsArray(Object* object, Descriptor* descriptor, TensorSignature* last, Storage** taken) {
+static Object* ViewAsArray(Object* object, const LayoutTable* layouts, Imported* imported, Storage** taken) {
   SavedError error;  // the error for the missing __dlpack__
   const Ref on_device(GetOrNull(object, names.cuda_array_interface));
   if (on_device) {
-    *taken = TakeInterface(object, descriptor, last);
+    *taken = TakeInterface(object, layouts, imported);
     error.Drop();
     if (*taken != nullptr) return nullptr;
     return Raise(api.PyExc_TypeError,
@@ -290,7 +303,7 @@ static Object* ViewAsArray(Object* object, Descriptor* descriptor, TensorSignatu
   return array.take();
 }
 
-static Storage* ConsumeMethod(TypeEntry* entry, Object* object, const ConsumeOptions& options, Descriptor* descriptor,
+static Storage* ConsumeMethod(TypeEntry* entry, Object* object, const ConsumeOptions& options, Imported* imported,
                               Status* status) {
   if (entry->is_torch && !CheckTorchBits(object, entry)) return nullptr;
   // For a transfer to another device the producer orders its streams itself.
@@ -299,23 +312,22 @@ static Storage* ConsumeMethod(TypeEntry* entry, Object* object, const ConsumeOpt
                                                     : StreamArgument(object));
   Object* capsule = CallForCopy(object, options, stream.get(), entry->is_copy_wrong);
   if (capsule == nullptr && api.PyErr_ExceptionMatches(api.PyExc_BufferError)) {
-    return ConsumeMlDTypes(object, options, descriptor, status);
+    return ConsumeMlDTypes(object, options, imported, status);
   }
-  Storage* storage = FollowProducer(TakeCapsule(capsule, descriptor, status), *descriptor, nullptr);
+  Storage* storage = FollowProducer(TakeCapsule(capsule, imported, status), imported->tensor, nullptr);
   if (storage != nullptr && entry->is_immutable && options.copy != 1)
-    descriptor->flags |= DLPACK_FLAG_BITMASK_READ_ONLY;
+    imported->OwnLayout()->flags |= DLPACK_FLAG_BITMASK_READ_ONLY;
   return storage;
 }
 
 // Imports the tensor of an object; the result owns it, and may take over the reference to the object. NULL with the
 // reason in `status`, or with a Python exception set and `status` kOk.
-static Storage* ConsumeObject(Ref* owned, const ConsumeOptions& options, Descriptor* descriptor, Status* status,
-                              Instance* instance) {
+static Storage* ConsumeObject(Ref* owned, const ConsumeOptions& options, Imported* imported, Status* status,
+                              const Importer& importer) {
   Object* object = owned->get();
   *status = kOk;
-  Clear(descriptor);
   if (TypeOf(object) == api.PyCapsule_Type) {
-    return FollowProducer(TakeCapsule(NewRef(object), descriptor, status), *descriptor, nullptr);
+    return FollowProducer(TakeCapsule(NewRef(object), imported, status), imported->tensor, nullptr);
   }
   TypeEntry* entry = LookUpType(TypeOf(object));
   if (entry == nullptr) {
@@ -323,38 +335,50 @@ static Storage* ConsumeObject(Ref* owned, const ConsumeOptions& options, Descrip
     return nullptr;
   }
   const bool is_plain = options.copy != 1 && !options.has_device && options.stream == 0;
-  if (is_plain && entry->import_api != nullptr) return ConsumeTable(entry, owned, descriptor, status, instance);
-  Storage* storage = is_plain && entry->is_numpy ? ConsumeArray(owned, descriptor, instance) : nullptr;
+  if (is_plain && entry->import_api != nullptr) return ConsumeTable(entry, owned, imported, status, importer);
+  Storage* storage = is_plain && entry->is_numpy ? ConsumeArray(owned, imported, importer) : nullptr;
   if (storage != nullptr) return storage;
-  storage = ConsumeMethod(entry, object, options, descriptor, status);
+  storage = ConsumeMethod(entry, object, options, imported, status);
   if (storage != nullptr || *status != kOk || !api.PyErr_ExceptionMatches(api.PyExc_AttributeError)) return storage;
   {
     SavedError error;
     Ref method(GetOrNull(entry->type, names.dlpack));
     if (method) return nullptr;  // the exception comes from the producer's code
   }
-  Ref array(ViewAsArray(object, descriptor, &instance->signature, &storage));
+  Ref array(ViewAsArray(object, importer.layouts, imported, &storage));
   if (storage != nullptr) return storage;
   TypeEntry* array_entry = array ? LookUpType(TypeOf(array.get())) : nullptr;
-  return array_entry == nullptr ? nullptr : ConsumeMethod(array_entry, array.get(), options, descriptor, status);
+  return array_entry == nullptr ? nullptr : ConsumeMethod(array_entry, array.get(), options, imported, status);
 }
 
 bool TakeTensor(Objects* self, Object* object, const ConsumeOptions& options, TensorResult* result) {
-  Descriptor descriptor;
+  Imported imported;
   Status status;
   Ref owned(object);
-  Storage* storage = ConsumeObject(&owned, options, &descriptor, &status, self->instance);
-  // Dropping the object may call JavaScript, so it comes before the description. Its destructor must not see an
-  // exception.
+  Storage* storage =
+      ConsumeObject(&owned, options, &imported, &status, {&self->instance->layouts, self->instance->thread});
+  // Before the object is dropped, which may call JavaScript, and that may replace the layouts of the table.
+  result->status = GiveTensor(self->instance, storage, status, imported, &result->tensor);
   if (storage != nullptr) {
     owned.reset(nullptr);
   } else {
-    SavedError error;
+    SavedError error;  // a destructor must not see an exception
     owned.reset(nullptr);
   }
-  const bool is_last = self->snapshot == nullptr;  // RenewSnapshot may run Python code
-  result->status = GiveTensor(self->instance, storage, status, descriptor, &result->tensor, is_last);
   return storage != nullptr;
+}
+
+bool ImportAnywhere(Object* object, CarriedTensor* out) {
+  Ref owned(object);
+  const Ref stream(StreamArgument(object));
+  if (stream) {
+    out->object = owned.take();
+    return true;
+  }
+  out->storage = ConsumeObject(&owned, {-1, false, 0, 0, 0}, &out->imported, &out->status, {nullptr, this_thread});
+  SavedError error;  // a destructor must not see an exception
+  owned.reset(nullptr);
+  return out->storage != nullptr || out->status != kOk;
 }
 
 napi_value Consume(napi_env env, napi_callback_info info) {

@@ -5,7 +5,7 @@
 #include <atomic>
 
 #include "../managed_tensor.h"
-#include "values.h"
+#include "cells.h"
 
 namespace dlpack::python {
 
@@ -22,6 +22,19 @@ struct ConsumeOptions {
 // RenewSnapshot. False when it has none: when no exception is set, the status of the result tells
 // what went wrong. JavaScript thread, GIL held.
 bool TakeTensor(Objects* self, Object* object, const ConsumeOptions& options, TensorResult* result);
+
+// A tensor that a thread of the pool imported, on its way to the JavaScript thread.
+struct CarriedTensor {
+  Storage* storage;  // NULL when it was refused: `status` has the reason, and `imported` the fields for the message
+  Status status;
+  Object* object;       // of device memory: the JavaScript thread imports it, because its streams have to wait
+  CarriedTensor* next;  // in the list of delivered tensors
+  Imported imported;
+};
+
+// Imports the tensor of an object, and takes over the reference to it. False with an exception set. Any thread, GIL
+// held.
+bool ImportAnywhere(Object* object, CarriedTensor* out);
 
 // consume(): imports the tensor of the object of a ConsumeRequest. Returns the exception, if there is one. JavaScript
 // thread.

@@ -57,13 +57,13 @@ Object* HandToTorch(const DLPackExchangeAPI& table, DLManagedTensorVersioned* ma
 // A table does not synchronise, so the memory must be ready for what its library queues on its current stream from now
 // on. False, without an exception, when that stream is unknown; then __dlpack__ is called with a stream.
 bool OfferToTable(const Descriptor& descriptor, Storage* storage, const DLPackExchangeAPI& table) {
-  if (descriptor.device.device_type == kDLCPU) return true;
-  if (!cuda::IsLoaded() || !cuda::IsCudaDevice(descriptor.device.device_type) || table.current_work_stream == nullptr)
+  const DLDevice device = descriptor.layout->device;
+  if (device.device_type == kDLCPU) return true;
+  if (!cuda::IsLoaded() || !cuda::IsCudaDevice(device.device_type) || table.current_work_stream == nullptr)
     return false;
-  const DLDevice device = descriptor.device;
   void* stream = nullptr;
-  const auto type = static_cast<DLDeviceType>(descriptor.device.device_type);
-  const bool offered = table.current_work_stream(type, descriptor.device.device_id, &stream) == 0 &&
+  const auto type = static_cast<DLDeviceType>(device.device_type);
+  const bool offered = table.current_work_stream(type, device.device_id, &stream) == 0 &&
                        HandOver(storage, device, cuda::Normalize(stream));
   if (!offered) api.PyErr_Clear();
   return offered;
@@ -73,8 +73,9 @@ bool OfferToTable(const Descriptor& descriptor, Storage* storage, const DLPackEx
 Object* ConvertByTable(const TypeEntry& entry, const Descriptor& descriptor, Storage* storage, Outcome* outcome) {
   // Libraries ignore the read-only flag when they import through a table, and PyTorch up to 2.13 ends the process when
   // it meets a negative stride (pytorch#188047).
-  bool must_copy = (descriptor.flags & DLPACK_FLAG_BITMASK_READ_ONLY) != 0 && entry.api != ExchangeApi();
-  for (int32_t i = 0; i < descriptor.ndim && entry.is_torch; ++i) must_copy |= descriptor.strides[i] < 0;
+  const Layout& layout = *descriptor.layout;
+  bool must_copy = (layout.flags & DLPACK_FLAG_BITMASK_READ_ONLY) != 0 && entry.api != ExchangeApi();
+  for (int32_t i = 0; i < layout.ndim && entry.is_torch; ++i) must_copy |= layout.strides[i] < 0;
   if (must_copy) {
     outcome->result_kind = kMustCopy;
     return nullptr;
@@ -97,20 +98,23 @@ Object* ConvertByFunction(TypeEntry* entry, Object* tensor, bool may_copy) {
   return CallVector(entry->from_dlpack, arguments + 1, 1, may_copy ? nullptr : names.copy_tuple);
 }
 
-Object* ConvertTo(TypeEntry* entry, const Descriptor& descriptor, Storage* storage, bool may_copy, Outcome* outcome) {
+// `may_copy`: see ConversionRequest.
+Object* ConvertTo(TypeEntry* entry, const Descriptor& descriptor, Storage* storage, uint32_t may_copy,
+                  Outcome* outcome) {
+  const bool is_copy = may_copy == 2;
   if (entry->api != nullptr && OfferToTable(descriptor, storage, *entry->api))
     return ConvertByTable(*entry, descriptor, storage, outcome);
-  if (entry->is_numpy && FitsNumPy(descriptor)) return NewNumPyArray(descriptor, storage);
+  if (entry->is_numpy && FitsNumPy(*descriptor.layout)) return NewNumPyArray(descriptor, storage, is_copy);
   // From here on library code runs. It may call JavaScript that disposes the tensor, so this Python tensor keeps the
   // memory.
-  Ref tensor(NewTensor(descriptor, storage));
+  Ref tensor(NewTensor(descriptor, storage, is_copy));
   if (!tensor) return nullptr;
   if (entry->is_cupy && cuda::IsLoaded() && FitsCuPy(tensor.get())) {
     Object* array = NewCuPyArray(tensor.get());
     if (array != nullptr) return array;
     api.PyErr_Clear();  // an unknown version of CuPy has from_dlpack as well
   }
-  return ConvertByFunction(entry, tensor.get(), may_copy);
+  return ConvertByFunction(entry, tensor.get(), may_copy != 0);
 }
 
 // The object, or NULL, perhaps with an exception or another outcome, when the class's from_dlpack has to be called.
@@ -119,7 +123,7 @@ Object* ConvertDirectly(const TypeEntry& entry, const Descriptor& descriptor, St
     return OfferToTable(descriptor, storage, *entry.api) ? ConvertByTable(entry, descriptor, storage, outcome)
                                                          : nullptr;
   }
-  if (entry.is_numpy) return FitsNumPy(descriptor) ? NewNumPyArray(descriptor, storage) : nullptr;
+  if (entry.is_numpy) return FitsNumPy(*descriptor.layout) ? NewNumPyArray(descriptor, storage) : nullptr;
   if (!entry.is_cupy || !cuda::IsLoaded()) return nullptr;
   Ref tensor(NewTensor(descriptor, storage));
   return tensor && FitsCuPy(tensor.get()) ? NewCuPyArray(tensor.get()) : nullptr;
@@ -134,17 +138,6 @@ Object* ServeConverter(const TypeEntry& entry, const Descriptor& descriptor, Sto
   return nullptr;
 }
 
-// Reads the tensor of a request, before anything else runs: JavaScript may have left out a layout that is kept, and
-// code that runs with the GIL may replace that layout. False when the tensor is not inside its memory. JavaScript
-// thread.
-bool ReadSent(Objects* self, WireTensor* wire, Descriptor* descriptor) {
-  const Storage* storage = GetHeld(self->instance, wire->handle);
-  const Descriptor* sent;
-  if (storage == nullptr || ReadInside(self->instance, wire, storage->nbytes, &sent) != kOk) return false;
-  CopyDescriptor(*sent, descriptor);
-  return true;
-}
-
 // The tensor of a request as an object of the target. A new reference; or NULL with an exception set, or with an
 // outcome: kMustCopy for a class that needs a copy, kDeclined for a converter that has to be called. JavaScript thread,
 // GIL held.
@@ -156,7 +149,7 @@ Object* ConvertTensor(Objects* self, ConversionRequest* request, const Descripto
   if (storage == nullptr) return RaiseReleased(kTensor);
   const TypeEntry* converter = FindConverter(held);
   if (converter != nullptr) return ServeConverter(*converter, descriptor, storage, outcome);
-  const bool may_copy = request->may_copy != 0;
+  const uint32_t may_copy = request->may_copy;
   TypeEntry* entry = FindType(held);
   if (entry != nullptr) return ConvertTo(entry, descriptor, storage, may_copy, outcome);
   if (!api.PyType_IsSubtype(TypeOf(held), api.PyType_Type)) {
@@ -186,10 +179,13 @@ napi_value Convert(napi_env env, napi_callback_info info) {
   ConversionRequest* request = MessageOf<ConversionRequest>(self->instance);
   Outcome* outcome = reinterpret_cast<Outcome*>(request);
   request->failed = 0;
-  Descriptor descriptor;
-  const bool is_sent = ReadSent(self, &request->tensor, &descriptor);
+  LayoutRoom room;
+  Descriptor tensor;
+  const Storage* storage = GetHeld(self->instance, request->tensor.handle);
+  const bool is_sent =
+      storage != nullptr && ReadTensor(self->instance, request->tensor, storage->nbytes, &room, &tensor) == kOk;
   OperationScope scope(self);
-  Object* result = is_sent ? ConvertTensor(self, request, descriptor) : RaiseReleased(kTensor);
+  Object* result = is_sent ? ConvertTensor(self, request, tensor) : RaiseReleased(kTensor);
   if (is_forked) LeaveForked();
   if (self->snapshot != nullptr) RenewSnapshot(self);
   if (result != nullptr) {

@@ -167,7 +167,7 @@ bool ReadInterface(Object* object, PlainArray* array) {
 
 // A storage for a plain array. Changes its strides to elements. NULL, without taking the reference, when the array
 // cannot be imported.
-Storage* WrapArray(PlainArray* array, Object* owner, Descriptor* descriptor, TensorSignature* last) {
+Storage* WrapArray(PlainArray* array, Object* owner, const LayoutTable* layouts, Imported* imported) {
   DLTensor* tensor = &array->tensor;
   const int64_t address = reinterpret_cast<int64_t>(tensor->data), item = tensor->dtype.bits / 8;
   cuda::Location location;
@@ -184,7 +184,7 @@ Storage* WrapArray(PlainArray* array, Object* owner, Descriptor* descriptor, Ten
   tensor->device = {location.kind, cuda::OrdinalOf(location.kind, location.ordinal)};
   tensor->byte_offset = 0;
   Status status;
-  Storage* storage = WrapTensor(*tensor, array->flags, descriptor, &status, last, DropOwner, owner);
+  Storage* storage = WrapTensor(*tensor, array->flags, layouts, imported, &status, DropOwner, owner);
   if (storage == nullptr) return nullptr;
   const uint64_t before = reinterpret_cast<uint64_t>(storage->data) - location.start;
   const bool is_inside = location.size == 0 || (before <= location.size && storage->nbytes <= location.size - before);
@@ -235,7 +235,7 @@ Object* NewCuPyArray(Object* tensor) {
   return MakeArray(shape.get(), cupy.dtypes[FindDType(described.dtype)], pointer.get(), strides.get());
 }
 
-Storage* TakeInterface(Object* object, Descriptor* descriptor, TensorSignature* last) {
+Storage* TakeInterface(Object* object, const LayoutTable* layouts, Imported* imported) {
   if (!cuda::IsLoaded()) return nullptr;
   Ref owner(NewRef(object));
   PlainArray array;
@@ -245,7 +245,7 @@ Storage* TakeInterface(Object* object, Descriptor* descriptor, TensorSignature* 
     is_plain = ReadInterface(object, &array);
     api.PyErr_Clear();  // the caller reports a refused interface
   }
-  Storage* storage = is_plain ? WrapArray(&array, object, descriptor, last) : nullptr;
+  Storage* storage = is_plain ? WrapArray(&array, object, layouts, imported) : nullptr;
   if (storage != nullptr) owner.take();
   return storage;
 }
@@ -257,10 +257,10 @@ napi_value TakeArray(napi_env env, napi_callback_info info) {
   request->is_taken = 0;
   OperationScope scope(self);
   Object* object = GetObject(self, request->object);
-  Descriptor descriptor;
-  Storage* storage = object == nullptr ? nullptr : TakeInterface(object, &descriptor, &self->instance->signature);
+  Imported imported;
+  Storage* storage = object == nullptr ? nullptr : TakeInterface(object, &self->instance->layouts, &imported);
   if (storage == nullptr) return nullptr;
-  result->status = GiveTensor(self->instance, storage, kOk, descriptor, &result->tensor, false);
+  result->status = GiveTensor(self->instance, storage, kOk, imported, &result->tensor);
   request->is_taken = result->status == kOk;
   return nullptr;
 }
@@ -271,7 +271,7 @@ uint32_t KeepObject(Objects* self, uint32_t handle) {
   Storage* storage = object == nullptr ? nullptr : WrapStorage(nullptr, 0, DropOwner, object, 0);
   if (storage == nullptr) return 0;
   api.Py_IncRef(object);
-  Count(counts.imports, 1);
+  Count(Counter::kImports, 1);
   return Hold(self->instance, storage, false);
 }
 

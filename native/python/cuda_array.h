@@ -2,7 +2,7 @@
 // tensors, made with CuPy's own classes.
 #pragma once
 
-#include "values.h"
+#include "cells.h"
 
 namespace dlpack::python {
 
@@ -18,7 +18,7 @@ Object* NewCuPyArray(Object* tensor);
 
 // Imports the tensor of an object with a CUDA Array Interface; the result keeps the object alive. NULL, with no
 // exception set, if dlpack/cuda is not loaded or the interface is unusual. `last` as in managed_tensor.h. GIL held.
-Storage* TakeInterface(Object* object, Descriptor* descriptor, TensorSignature* last);
+Storage* TakeInterface(Object* object, const LayoutTable* layouts, Imported* imported);
 
 // Functions for JavaScript; src/python/binding.ts says what they do.
 napi_value TakeArray(napi_env env, napi_callback_info info);

@@ -160,15 +160,15 @@ Object* StreamArgument(Object* object) {
 }
 
 Storage* FollowProducer(Storage* storage, const Descriptor& descriptor, DLPackExchangeAPI* table) {
-  if (storage == nullptr || !cuda::IsLoaded() || !cuda::IsCudaDevice(descriptor.device.device_type) ||
+  if (storage == nullptr || !cuda::IsLoaded() || !cuda::IsCudaDevice(descriptor.layout->device.device_type) ||
       storage->nbytes == 0)
     return storage;
-  const int32_t ordinal = cuda::OrdinalOf(descriptor.device.device_type, descriptor.device.device_id);
+  const int32_t ordinal = cuda::OrdinalOf(descriptor.layout->device.device_type, descriptor.layout->device.device_id);
   cuda::StreamHandle stream = nullptr;
   if (table != nullptr && table->current_work_stream != nullptr) {
     void* current = nullptr;
-    const auto type = static_cast<DLDeviceType>(descriptor.device.device_type);
-    if (table->current_work_stream(type, descriptor.device.device_id, &current) != 0) {
+    const auto type = static_cast<DLDeviceType>(descriptor.layout->device.device_type);
+    if (table->current_work_stream(type, descriptor.layout->device.device_id, &current) != 0) {
       ReleaseStorage(storage);
       return api.PyErr_Occurred() ? Failure() : Raise(api.PyExc_BufferError, "Expected the producer's current stream");
     }

@@ -28,7 +28,7 @@ Object* FindFunction(Objects* objects, uint32_t number);
 // A new callable. Takes over the pin, even on failure. NULL with an exception set. GIL held.
 Object* NewFunction(Objects* objects, uint32_t number, Storage* pin, const Characters& name);
 
-// function_call.cc: tp_call of the type. GIL held, any thread.
+// callbacks.cc: tp_call of the type. GIL held, any thread.
 Object* CallFunction(Object* self, Object* arguments, Object* keywords);
 
 }  // namespace dlpack::python

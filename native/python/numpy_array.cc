@@ -95,10 +95,10 @@ bool IsNumPyArray(Object* type) {
   return numpy.array_type == type || (numpy.array_type == nullptr && Load(type));
 }
 
-bool FitsNumPy(const Descriptor& descriptor) {
+bool FitsNumPy(const Layout& layout) {
   // NumPy would allocate new memory for an array without elements.
-  return !IsEmpty(descriptor) && descriptor.device.device_type == kDLCPU && descriptor.ndim <= kMaxAxes &&
-         FindDType(descriptor.dtype) >= 0;
+  return !IsEmpty(layout) && layout.device.device_type == kDLCPU && layout.ndim <= kMaxAxes &&
+         FindDType(layout.dtype) >= 0;
 }
 
 // Drops a reference to the memory. Python calls it with the GIL held, and perhaps with an exception set.
@@ -107,29 +107,30 @@ static void ReleaseMemory(Object* capsule) {
   void* storage = api.PyCapsule_GetPointer(capsule, kMemory);
   if (storage == nullptr) return;
   EndTrace(static_cast<uint32_t>(reinterpret_cast<uintptr_t>(api.PyCapsule_GetContext(capsule))));
-  Count(counts.exports, -1);
+  Count(Counter::kExports, -1);
   ReleaseStorage(static_cast<Storage*>(storage));
 }
 
-Object* NewNumPyArray(const Descriptor& descriptor, Storage* storage) {
+Object* NewNumPyArray(const Descriptor& descriptor, Storage* storage, bool is_copy) {
+  const Layout& layout = *descriptor.layout;
   Ref base(api.PyCapsule_New(storage, kMemory, ReleaseMemory));
   if (!base) return nullptr;
   RetainStorage(storage);
-  Count(counts.exports, 1);
+  Count(Counter::kExports, 1);
   if (descriptor.trace != 0) {
     api.PyCapsule_SetContext(base.get(), reinterpret_cast<void*>(uintptr_t{BeginTrace(descriptor.trace)}));
   }
-  Ref descr(numpy.descr_from_type(kDTypes[FindDType(descriptor.dtype)].number));
+  Ref descr(numpy.descr_from_type(kDTypes[FindDType(layout.dtype)].number));
   if (!descr) return nullptr;
-  const intptr_t item = descriptor.dtype.bits / 8;
+  const intptr_t item = layout.dtype.bits / 8;
   intptr_t dims[kMaxAxes], strides[kMaxAxes];
-  for (int32_t i = 0; i < descriptor.ndim; ++i) {
-    dims[i] = static_cast<intptr_t>(descriptor.shape[i]);
-    strides[i] = static_cast<intptr_t>(descriptor.strides[i]) * item;
+  for (int32_t i = 0; i < layout.ndim; ++i) {
+    dims[i] = static_cast<intptr_t>(layout.shape[i]);
+    strides[i] = static_cast<intptr_t>(layout.strides[i]) * item;
   }
-  const int flags = (descriptor.flags & DLPACK_FLAG_BITMASK_READ_ONLY) != 0 ? 0 : kWriteable;
+  const int flags = is_copy || (layout.flags & DLPACK_FLAG_BITMASK_READ_ONLY) != 0 ? 0 : kWriteable;
   char* data = static_cast<char*>(storage->data) + descriptor.byte_offset;
-  Ref array(numpy.new_from_descr(numpy.array_type, descr.take(), descriptor.ndim, dims, strides, data, flags, nullptr));
+  Ref array(numpy.new_from_descr(numpy.array_type, descr.take(), layout.ndim, dims, strides, data, flags, nullptr));
   if (!array || numpy.set_base_object(array.get(), base.take()) != 0) return nullptr;
   return array.take();
 }

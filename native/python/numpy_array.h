@@ -11,16 +11,16 @@ namespace dlpack::python {
 bool IsNumPyArray(Object* type);
 
 // Whether NumPy has the dtype and can reach the memory.
-bool FitsNumPy(const Descriptor& descriptor);
+bool FitsNumPy(const Layout& layout);
 
 // Whether NumPy uses versioned capsules, as it does since 2.1. Then np.from_dlpack makes the array that NewNumPyArray
 // makes, and array.__dlpack__ describes what ReadNumPyArray reads. False until IsNumPyArray was true.
 bool IsVersionedNumPy();
 
 // A NumPy array over the memory. Requires that `IsNumPyArray` and `FitsNumPy` were true. np.from_dlpack takes three
-// times as long for the same array, because it needs a managed tensor, two capsules and a call with keywords. GIL held;
-// NULL with an exception set.
-Object* NewNumPyArray(const Descriptor& descriptor, Storage* storage);
+// times as long for the same array, because it needs a managed tensor, two capsules and a call with keywords. The array
+// of a copy, whose writes JavaScript would not see, is read-only. GIL held; NULL with an exception set.
+Object* NewNumPyArray(const Descriptor& descriptor, Storage* storage, bool is_copy = false);
 
 // Reads the tensor of an array, whose class is numpy.ndarray itself, without a capsule. `strides` has room for 32 axes.
 // The shape stays in the array. False for an array that only NumPy's own code can export or refuse: an unusual dtype,

@@ -1,37 +1,14 @@
 #pragma once
 
-#include "values.h"
+#include "cells.h"
 
 namespace dlpack::python {
 
-// The part of a request that looks up the handles in its cells. Python code that runs in that part, mostly finalizers,
-// may call JavaScript that releases them. Then a lookup finds nothing, but never another value.
-class ReadingScope {
+// An operation of an instance. It holds the GIL for its length. JavaScript holds the objects and tensors that the
+// request names until the request ends, so Python code that runs meanwhile cannot release them.
+class OperationScope {
  public:
-  explicit ReadingScope(Objects* self) : self_(self), is_reading_(true) {
-    self->instance->table.BeginReading();
-    self->table.BeginReading();
-  }
-  ~ReadingScope() { EndReading(); }
-  void EndReading() {
-    if (!is_reading_) return;
-    is_reading_ = false;
-    const bool is_preparing = IsPreparing(self_->instance);
-    self_->instance->table.EndReading(is_preparing);
-    self_->table.EndReading(is_preparing);
-  }
-
- protected:
-  Objects* self_;
-
- private:
-  bool is_reading_;
-};
-
-// An operation of an instance. It holds the GIL for its length.
-class OperationScope : public ReadingScope {
- public:
-  explicit OperationScope(Objects* self) : ReadingScope(self), gil_(Begin(self)) { DropReleased(self); }
+  explicit OperationScope(Objects* self) : self_(self), gil_(Begin(self)) { DropReleased(self); }
   ~OperationScope() { AddDepth(self_, static_cast<uint32_t>(-1)); }
 
  private:
@@ -43,6 +20,7 @@ class OperationScope : public ReadingScope {
   static void AddDepth(Objects* self, uint32_t change) {
     self->depth.store(self->depth.load(std::memory_order_relaxed) + change, std::memory_order_relaxed);
   }
+  Objects* self_;
   Gil gil_;
 };
 

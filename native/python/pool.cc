@@ -4,6 +4,7 @@
 
 #include <atomic>
 
+#include "../files/shared_memory.h"
 #include "../forked.h"
 #include "../platform/platform.h"
 #include "runtime.h"
@@ -14,7 +15,7 @@ namespace {
 
 const uint32_t kMaxThreads = 256;
 // The stack size of Python's main thread. macOS and musl give other threads far less.
-const size_t kStackSize = 8 * 1024 * 1024;
+const size_t kStackSize = size_t{8} << 20;
 
 platform::Mutex mutex;  // guards all below
 platform::Condition has_task;
@@ -42,6 +43,7 @@ void LeaveAtOnce(int status) {
     platform::MutexScope scope(&mutex);
     if (running == 0) return;
   }
+  RemoveSharedNames();
   fflush(nullptr);
   platform::EndProcess(status, nullptr);
 }

@@ -28,6 +28,7 @@ std::atomic<Pending*> pending{nullptr};
 std::atomic<Pending*> backlog{nullptr};  // the rest of a long list
 Lock start_lock;
 void* started;  // a handle of dlopen; NULL until an interpreter runs
+const char* kept_record;
 
 bool MakeNames() {
 #define DLPACK_PYTHON_INTERN(name, text)             \
@@ -157,7 +158,12 @@ void DeferDecRef(Object* object) {
   if (object != nullptr) Defer([](void* argument) { api.Py_DecRef(static_cast<Object*>(argument)); }, object);
 }
 
-const char* Start(const char* library, const char* program, char* buffer, size_t size) {
+const char* FindRecord() {
+  LockScope scope(&start_lock);
+  return kept_record;
+}
+
+const char* Start(const char* library, const char* program, const char* record, char* buffer, size_t size) {
   LockScope scope(&start_lock);
   // Global, because extension modules in wheels find CPython's symbols in the process.
   void* handle = platform::OpenLibrary(library, platform::Symbols::kGlobal, buffer, size);
@@ -192,7 +198,12 @@ const char* Start(const char* library, const char* program, char* buffer, size_t
     if (has_interrupt) interrupt.Install(platform::Signal::kInterrupt);
     api.PyEval_SaveThread();
   }
-  if (error == nullptr) started = handle;
+  if (error == nullptr) {
+    started = handle;
+    const size_t length = strlen(record) + 1;
+    void* copy = malloc(length);  // if it is NULL, other threads search for this Python
+    if (copy != nullptr) kept_record = static_cast<char*>(memcpy(copy, record, length));
+  }
   return error;
 }
 

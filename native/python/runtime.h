@@ -11,7 +11,11 @@ namespace dlpack::python {
 
 // Loads libpython and starts, or attaches to, the interpreter. Returns NULL, or the error message (static or in
 // `buffer`). Any thread; only the first call has an effect.
-const char* Start(const char* library, const char* program, char* buffer, size_t size);
+const char* Start(const char* library, const char* program, const char* record, char* buffer, size_t size);
+
+// The record of the call of Start that had an effect, for threads that attach to its interpreter; NULL before. Any
+// thread.
+const char* FindRecord();
 
 // A JavaScript thread keeps its Python thread state between operations, because making a new state costs ten times as
 // much as taking the GIL. An environment calls AttachThread when it starts and DetachThread when it ends, both on its

@@ -1,16 +1,25 @@
 #include "staged.h"
 
+#include <new>
+
 #include "function_type.h"
 #include "tensor_type.h"
 
 namespace dlpack::python {
 
 static bool StageTensor(Objects* self, const Cell& cell, Staged* out) {
-  out->descriptor = static_cast<Descriptor*>(malloc(sizeof(Descriptor)));
-  Storage* storage = out->descriptor == nullptr ? nullptr : ReadTensor(self, cell, out->descriptor);
+  void* block = malloc(sizeof(LayoutRoom));
+  if (block == nullptr) return false;
+  out->layout = new (block) LayoutRoom;
+  LayoutRoom room;
+  Descriptor tensor;
+  Storage* storage = ReadTensorCell(self, cell, &room, &tensor);
   if (storage == nullptr) return false;
+  CopyLayout(*tensor.layout, out->layout);
+  out->byte_offset = tensor.byte_offset;
   RetainStorage(storage);
   out->storage = storage;
+  out->is_copy = cell.handle != 0;
   return true;
 }
 
@@ -19,9 +28,9 @@ static bool StageElements(Objects* self, const Cell& cell, Spill* spill, Staged*
   if (depth >= kMaxDepth) return false;
   out->elements = static_cast<Staged*>(calloc(cells.count + 1, sizeof(Staged)));
   if (out->elements == nullptr) return false;
-  for (; out->count < cells.count; ++out->count) {
-    if (Stage(self, &cells.at[out->count], spill, &out->elements[out->count], depth + 1)) continue;
-    ++out->count;
+  for (; out->length < cells.count; ++out->length) {
+    if (Stage(self, &cells.at[out->length], spill, &out->elements[out->length], depth + 1)) continue;
+    ++out->length;
     return false;
   }
   return true;
@@ -57,7 +66,7 @@ bool Stage(Objects* self, Cell* cell, Spill* spill, Staged* out, int depth) {
 }
 
 void OwnObjects(Staged* value) {
-  for (uint32_t i = 0; i < value->count; ++i) OwnObjects(&value->elements[i]);
+  for (uint32_t i = 0; i < value->length; ++i) OwnObjects(&value->elements[i]);
   value->object = NewRef(value->borrowed);
 }
 
@@ -77,12 +86,12 @@ Object* Unstage(Objects* objects, Staged* value) {
     case kString:
     case kBigInt:
     case kBytes: return MakeObject(value->text, value->kind);
-    case kTensor: return NewTensor(*value->descriptor, value->storage);
+    case kTensor: return NewTensor({value->layout, value->byte_offset, 0}, value->storage, value->is_copy);
     case kFunction: return UnstageFunction(objects, value);
     case kList:
     case kSet:
     case kDict:
-      return MakeContainer(value->kind, value->count,
+      return MakeContainer(value->kind, value->length,
                            [&](uint32_t i) { return Unstage(objects, &value->elements[i]); });
     case kHandle: {
       Object* object = value->object;
@@ -94,9 +103,9 @@ Object* Unstage(Objects* objects, Staged* value) {
 }
 
 void DropStaged(Staged* value) {
-  for (uint32_t i = 0; i < value->count; ++i) DropStaged(&value->elements[i]);
+  for (uint32_t i = 0; i < value->length; ++i) DropStaged(&value->elements[i]);
   free(value->elements);
-  free(value->descriptor);
+  free(value->layout);
   if (value->storage != nullptr) ReleaseStorage(value->storage);
   DropCarried(value);
   *value = Staged{};

@@ -8,11 +8,13 @@ namespace dlpack::python {
 
 // Zeroed memory is None. The text may also be the name of a function.
 struct Staged : Carried {
-  uint32_t count;     // elements of a container
-  uint32_t function;  // the number of a function
-  Object* borrowed;   // of a handle; `object` is the reference of this, see OwnObjects
-  Storage* storage;   // of a tensor; the pin of a function
-  Descriptor* descriptor;
+  uint32_t length;     // elements of a container
+  uint32_t function;   // the number of a function
+  Object* borrowed;    // of a handle; `object` is the reference of this, see OwnObjects
+  Storage* storage;    // of a tensor; the pin of a function
+  LayoutRoom* layout;  // of a tensor
+  uint64_t byte_offset;
+  bool is_copy;  // a tensor that was copied for this call
   Staged* elements;
 };
 

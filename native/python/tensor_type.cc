@@ -14,22 +14,17 @@ namespace {
 
 Object* type;
 
-void Describe(const Body& body, Descriptor* descriptor) {
+// Describes a body, which was checked when it was made.
+Descriptor Describe(const Body& body, Layout* layout) {
   const DLTensor& tensor = body.tensor;
-  Clear(descriptor);
-  descriptor->dtype = tensor.dtype;
-  descriptor->device = tensor.device;
-  descriptor->ndim = tensor.ndim;
-  descriptor->flags = body.flags & ~DLPACK_FLAG_BITMASK_IS_COPIED;  // one body may be exported several times
-  descriptor->byte_offset = tensor.byte_offset;
+  DescribeLayout(tensor, body.flags & ~DLPACK_FLAG_BITMASK_IS_COPIED,
+                 layout);  // one body may be exported several times
+  Descriptor descriptor = {layout, tensor.byte_offset, 0};
   if (IsAddressable(tensor.device.device_type) && tensor.data != nullptr) {
-    descriptor->byte_offset =
+    descriptor.byte_offset =
         static_cast<uint64_t>(static_cast<char*>(tensor.data) - static_cast<char*>(body.storage->data));
   }
-  for (int32_t i = 0; i < tensor.ndim; ++i) {
-    descriptor->shape[i] = tensor.shape[i];
-    descriptor->strides[i] = tensor.strides[i];
-  }
+  return descriptor;
 }
 
 // The names are static because consumers keep the pointer.
@@ -146,6 +141,13 @@ Object* DLPack(Object* self, Object* const* values, ptrdiff_t positional, Object
   const bool on_cuda = cuda::IsCudaDevice(body.tensor.device.device_type);
   cuda::StreamHandle stream = nullptr;
   if (on_cuda && !ReadStream(request.stream == nullptr ? api._Py_NoneStruct : request.stream, &stream)) return nullptr;
+  const bool is_copied = (body.flags & DLPACK_FLAG_BITMASK_IS_COPIED) != 0;
+  if (request.copy == 0 && is_copied) {
+    return Raise(
+        api.PyExc_BufferError,
+        "Expected memory that Python may keep for copy=False, but this tensor lies in a JavaScript buffer that "
+        "its owner can move, and Python has received a copy; use Tensor.from or Tensor.adopt, or allow a copy");
+  }
   if (request.to_host) {
     if (request.copy == 0) {
       return Raise(api.PyExc_BufferError, "Expected copy=None or True: the tensor is not in host memory");
@@ -169,20 +171,23 @@ Object* DLPack(Object* self, Object* const* values, ptrdiff_t positional, Object
   if (!request.versioned && padded) {
     return Raise(api.PyExc_BufferError, "Expected max_version=(1, 1) or newer for padded elements");
   }
-  Descriptor descriptor;
-  Describe(body, &descriptor);
+  LayoutRoom layout;
+  Descriptor descriptor = Describe(body, &layout);
+  // JavaScript does not see what is written to a copy. PyTorch would copy read-only memory once more.
+  if (is_copied && request.versioned && !IsCalledByTorch()) layout.flags |= DLPACK_FLAG_BITMASK_READ_ONLY;
   Storage* storage = body.storage;
   if (request.copy == 1) {
     storage = on_cuda && !request.to_host ? CopyDeviceElements(body, false) : CopyToHost(body, padded);
     if (storage == nullptr) return nullptr;
-    if (request.to_host) descriptor.device = DLDevice{kDLCPU, 0};
+    if (request.to_host) layout.device = DLDevice{kDLCPU, 0};
     descriptor.byte_offset = 0;
-    descriptor.flags = (body.flags & DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED) | DLPACK_FLAG_BITMASK_IS_COPIED;
+    layout.flags = (body.flags & DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED) | DLPACK_FLAG_BITMASK_IS_COPIED;
     int64_t step = 1;
-    for (int32_t i = descriptor.ndim - 1; i >= 0; --i) {
-      descriptor.strides[i] = step;
-      step *= descriptor.shape[i] == 0 ? 1 : descriptor.shape[i];
+    for (int32_t i = layout.ndim - 1; i >= 0; --i) {
+      layout.strides[i] = step;
+      step *= layout.shape[i] == 0 ? 1 : layout.shape[i];
     }
+    Measure(&layout);
   }
   const bool is_ready = !on_cuda || request.to_host || HandOver(storage, body.tensor.device, stream);
   Object* capsule = !is_ready           ? nullptr
@@ -206,7 +211,8 @@ Object* Fields(Object* self, Object*) {
   const DLTensor& tensor = body.tensor;
   const int64_t dtype[] = {tensor.dtype.code, tensor.dtype.bits, tensor.dtype.lanes};
   const bool is_missing = tensor.data == nullptr && tensor.device.device_type == kDLCPU;
-  char* data = static_cast<char*>(tensor.data) + tensor.byte_offset;
+  const bool is_addressable = IsAddressable(tensor.device.device_type);
+  char* data = static_cast<char*>(tensor.data) + (is_addressable ? tensor.byte_offset : 0);
   return TupleOf(api.PyLong_FromVoidPtr(is_missing ? &nothing : data), IntegerTuple(tensor.shape, tensor.ndim),
                  IntegerTuple(tensor.strides, tensor.ndim), IntegerTuple(dtype, 3),
                  api.PyLong_FromLongLong(body.flags));
@@ -246,23 +252,23 @@ int FromPyObject(void* object, DLManagedTensorVersioned** out) {
   const Body& body = *BodyOf(static_cast<Object*>(object));
   *out = nullptr;
   if (!IsOffered(body)) return -1;
-  Descriptor descriptor;
-  Describe(body, &descriptor);
-  *out = NewManaged<DLManagedTensorVersioned>(descriptor, body.storage);
+  LayoutRoom layout;
+  *out = NewManaged<DLManagedTensorVersioned>(Describe(body, &layout), body.storage);
   return *out == nullptr ? -1 : 0;
 }
 
 int ToPyObject(DLManagedTensorVersioned* managed, void** out) {
   *out = nullptr;
-  Descriptor descriptor;
+  Imported imported;
   Status status;
-  Storage* storage = ImportManaged(managed, &descriptor, &status);
+  Storage* storage = ImportManaged(managed, nullptr, &imported, &status);
   if (storage == nullptr) return Raise(api.PyExc_BufferError, "Expected a sound managed tensor");
-  if (!IsKnownDType(descriptor.dtype) || !IsKnownDevice(descriptor.device.device_type)) {
+  const Layout& layout = *imported.tensor.layout;
+  if (!IsKnownDType(layout.dtype) || !IsKnownDevice(layout.device.device_type)) {
     ReleaseStorage(storage);
-    return Raise(api.PyExc_BufferError, "Expected a dtype and a device of DLPack 1.3");
+    return Raise(api.PyExc_BufferError, "Expected a dtype and a device that this version of dlpack knows");
   }
-  *out = NewTensor(descriptor, storage);
+  *out = NewTensor(imported.tensor, storage);
   ReleaseStorage(storage);
   return *out == nullptr ? -1 : 0;
 }
@@ -323,18 +329,20 @@ Object* MakeTensorType() {
   return good ? NewRef(type) : nullptr;
 }
 
-Object* NewTensor(const Descriptor& descriptor, Storage* storage) {
-  if (CheckInside(descriptor, storage->nbytes) != kOk) {
+Object* NewTensor(const Descriptor& descriptor, Storage* storage, bool is_copy) {
+  if (!IsInside(descriptor, storage->nbytes)) {
     return Raise(api.PyExc_ValueError, "Expected a tensor that lies inside its memory");
   }
   Ref self(api.PyType_GenericAlloc(type, 0));  // zeroed, so Dealloc is safe from here on
   if (!self) return nullptr;
   Body* body = BodyOf(self.get());
-  const size_t room = sizeof(int64_t) * 2 * static_cast<size_t>(descriptor.ndim);
+  const size_t room = sizeof(int64_t) * 2 * static_cast<size_t>(descriptor.layout->ndim);
   body->dims = room <= sizeof(body->small_dims) ? body->small_dims : static_cast<int64_t*>(malloc(room));
   if (body->dims == nullptr) return Raise(api.PyExc_BufferError, "Out of memory for a tensor");
   body->tensor = TensorOver(descriptor, storage->data, body->dims);
-  body->flags = descriptor.flags;
+  // JavaScript may share the memory, even if it began as a copy, unless the copy was made for this object.
+  body->flags = descriptor.layout->flags & ~uint32_t{DLPACK_FLAG_BITMASK_IS_COPIED};
+  if (is_copy) body->flags |= DLPACK_FLAG_BITMASK_IS_COPIED;
   RetainStorage(storage);
   body->storage = storage;
   return self.take();

@@ -10,15 +10,16 @@ namespace dlpack::python {
 // Makes the type. A new reference, or NULL with an exception set. GIL held, once for each start of Python.
 Object* MakeTensorType();
 
-// A new Python tensor with its own reference to the storage. GIL held; NULL with a Python exception set.
-Object* NewTensor(const Descriptor& descriptor, Storage* storage);
+// A new Python tensor with its own reference to the storage. `is_copy`: the memory was copied for this object. GIL
+// held; NULL with a Python exception set.
+Object* NewTensor(const Descriptor& descriptor, Storage* storage, bool is_copy = false);
 
 // The contents of a tensor, after the object header.
 struct Body {
   Storage* storage;
   DLTensor tensor;  // shape and strides point into `dims`
-  uint32_t flags;
-  int64_t* dims;  // `small_dims`, or an allocation of their own for more axes
+  uint32_t flags;   // IS_COPIED: JavaScript memory that Python cannot keep was copied for this object
+  int64_t* dims;    // `small_dims`, or an allocation of their own for more axes
   int64_t small_dims[2 * 4];
   ptrdiff_t* buffer_dims;  // shape and strides in bytes for the buffer protocol, made on demand
 };

@@ -71,7 +71,7 @@ int32_t Probe(Object* object, Object* type) {
   if (impl == nullptr || !FindReaders()) return kNoTensor;
   // A flag may come first, which takes a whole word.
   for (size_t at = api.head_size; at <= api.head_size + sizeof(void*); at += sizeof(void*)) {
-    if (static_cast<long long>(at + sizeof(void*)) > bytes) break;
+    if (static_cast<long long>(at) + static_cast<long long>(sizeof(void*)) > bytes) break;
     if (*reinterpret_cast<void**>(reinterpret_cast<char*>(object) + at) == impl) return static_cast<int32_t>(at);
   }
   return kNoTensor;

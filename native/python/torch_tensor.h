@@ -9,7 +9,7 @@ namespace dlpack::python {
 // with a BufferError set, when the tensor cannot be exported as it is. `entry` belongs to the object's type.
 bool CheckTorchBits(Object* object, TypeEntry* entry);
 
-// Describes a tensor on the host as the exchange table does, but faster (docs/decisions/pytorch-flags.md): the table's
+// Describes a tensor on the host as the exchange table does, but faster (docs/design/python.md): the table's
 // function makes a C++ reference to the tensor, for which PyTorch takes the GIL twice more. kUnknown when the table
 // must describe the tensor. The description points into the object.
 enum class TorchMemory { kUnknown, kHost, kDevice };

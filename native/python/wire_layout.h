@@ -51,28 +51,32 @@ enum class Operation : uint32_t {
   kCall = 1,
   // the same, and the tensor of the result
   kCallTensor = 2,
-  // the same on another thread
+  // as call, on another thread
   kCallAsync = 3,
+  // as callTensor, on another thread
+  kCallTensorAsync = 4,
+  // as callAsync, for the function `call` of values.py
+  kCallPartsAsync = 5,
   // an object and a name
-  kGetAttribute = 4,
+  kGetAttribute = 6,
   // an object, a name and a value
-  kSetAttribute = 5,
+  kSetAttribute = 7,
   // an object and a key
-  kGetItem = 6,
+  kGetItem = 8,
   // an object, a key and a value
-  kSetItem = 7,
+  kSetItem = 9,
   // an object
-  kIterate = 8,
+  kIterate = 10,
   // an iterator
-  kNext = 9,
+  kNext = 11,
   // an object
-  kText = 10,
+  kText = 12,
   // a string, which becomes an interned name, which Python compares by address
-  kName = 11,
+  kName = 13,
   // its elements
-  kTuple = 12,
+  kTuple = 14,
   // a value, which always becomes an object
-  kHold = 13,
+  kHold = 15,
 };
 
 // A value for Python, by its kind.
@@ -161,7 +165,7 @@ struct alignas(8) ConversionRequest {
   double result_number;
   // the handle of the class, or of a converter
   uint32_t target;
-  // 0: never copy
+  // 0: never copy; 2: the memory is a copy of memory that JavaScript can move
   uint32_t may_copy;
   // in native memory
   WireTensor tensor;
@@ -234,11 +238,14 @@ struct alignas(8) ReleasedList {
   uint32_t objects[64];
   // their handles
   uint32_t storages[64];
+  // 1: the objects of this tick, or those before, have many bytes
+  uint32_t crowded;
 };
 static_assert(offsetof(ReleasedList, object_count) == 0);
 static_assert(offsetof(ReleasedList, storage_count) == 4);
 static_assert(offsetof(ReleasedList, objects) == 8);
 static_assert(offsetof(ReleasedList, storages) == 264);
-static_assert(sizeof(ReleasedList) == 520);
+static_assert(offsetof(ReleasedList, crowded) == 520);
+static_assert(sizeof(ReleasedList) == 528);
 
 }  // namespace dlpack::python

@@ -48,7 +48,8 @@ static const char* const kNames[] = {"ffi.Array",
                                      "ffi.StructuralEqual",
                                      "ffi.StructuralHash",
                                      "ffi.ToJSONGraphString",
-                                     "ffi.FromJSONGraphString",
+                                     "ffi.json.Parse",
+                                     "ffi.FromJSONGraph",
                                      "ffi.DeepCopy",
                                      "ffi.GetRegisteredTypeKeys"};
 static const size_t kCount = sizeof(kNames) / sizeof(kNames[0]);

@@ -4,7 +4,7 @@
 
 #include "../bindings.h"
 #include "../exports.h"
-#include "host_object.h"
+#include "objects/host_objects.h"
 
 namespace dlpack {
 namespace tvm_ffi {
@@ -27,23 +27,15 @@ static void Destroy(void* data) {
   self->table.Clear([](TVMFFIObjectHandle object) { library.ObjectDecRef(object); });
   self->weak_table.Clear(DropWeakReference);
   napi_delete_reference(self->instance->env, self->on_call);
-  napi_delete_reference(self->instance->env, self->on_settle);
   free(self);
-}
-
-static bool Attach(napi_env env, napi_value options, Context* self) {
-  napi_value on_call, on_settle;
-  return napi_get_named_property(env, options, "onCall", &on_call) == napi_ok &&
-         napi_get_named_property(env, options, "onSettle", &on_settle) == napi_ok &&
-         napi_create_reference(env, on_call, 1, &self->on_call) == napi_ok &&
-         napi_create_reference(env, on_settle, 1, &self->on_settle) == napi_ok;
 }
 
 static bool Define(napi_env env, napi_value object, Context* self) {
   return DefineFunctions(
       env, object,
-      {kCallFunctions, kAsyncCallFunctions, kObjectsFunctions, kContainersFunctions, kReflectionFunctions,
-       kFunctionsFunctions, kHostObjectFunctions, kRaisedFunctions, kStreamsFunctions},
+      {kCallsFunctions, kTensorArgumentsFunctions, kAsyncFunctions, kObjectsFunctions, kBatchesFunctions,
+       kContainersFunctions, kTypesFunctions, kFieldsFunctions, kFunctionsFunctions, kHostObjectsFunctions,
+       kErrorsFunctions, kStreamsFunctions, kAllocatorFunctions},
       self);
 }
 
@@ -51,13 +43,14 @@ static bool Define(napi_env env, napi_value object, Context* self) {
 
 napi_value LoadTvmFfi(napi_env env, napi_callback_info info) { return LoadFrom(env, info, tvm_ffi::LoadLibrary); }
 
-// attachTvmFfi({ onCall, onSettle }): the functions of one instance, or a string with the reason of a failure.
+// attachTvmFfi(onCall): the functions of one instance, or a string with the reason of a failure.
 napi_value AttachTvmFfi(napi_env env, napi_callback_info info) {
-  napi_value options, result;
-  Instance* instance = DataOf<Instance>(env, info, &options);
+  napi_value on_call, result;
+  Instance* instance = DataOf<Instance>(env, info, &on_call);
   tvm_ffi::Context* self = static_cast<tvm_ffi::Context*>(calloc(1, sizeof(tvm_ffi::Context)));
-  if (self == nullptr || !tvm_ffi::Attach(env, options, self) || napi_create_object(env, &result) != napi_ok) {
-    const char* problem = self == nullptr ? "out of memory" : "expected functions onCall and onSettle";
+  if (self == nullptr || napi_create_reference(env, on_call, 1, &self->on_call) != napi_ok ||
+      napi_create_object(env, &result) != napi_ok) {
+    const char* problem = self == nullptr ? "out of memory" : "expected a function onCall";
     free(self);
     return NewText(env, problem);
   }

@@ -1,6 +1,8 @@
 // The TVM-FFI state of one instance. A thread has one for each of its instances. JavaScript thread only.
 #pragma once
 
+#include <string.h>
+
 #include "../abi/tvm_ffi_abi.h"
 #include "../exports.h"
 #include "../handle_table.h"
@@ -15,8 +17,8 @@ struct Context {
   uint64_t* words;                             // the wire of the instance, copied here to save an indirection
   Context* next;                               // links the contexts of this thread
   napi_ref on_call;                            // runs the JavaScript function of a CallbackRequest
-  napi_ref on_settle;                          // settles the promise of a SettleRequest
   uint64_t serial;                             // unique in this process
+  uint32_t allocator_callback;                 // the number of the JavaScript function that allocates memory
   DLPackManagedTensorAllocator allocator;      // set for the length of each call; NULL: the thread's allocator is used
   HandleTable<TVMFFIObjectHandle> table;       // references that JavaScript holds; dropped when the environment ends
   HandleTable<TVMFFIObjectHandle> weak_table;  // weak references to objects of registered JavaScript classes; the same
@@ -29,13 +31,12 @@ uint32_t Own(Context* self, TVMFFIObjectHandle object);
 int OutOfMemory();
 int RaiseFull();  // the wire is full
 
-// Puts the caller's reference into the table and describes it in the request. `object` may be NULL.
-template <class Request>
-inline void OwnIn(Context* self, TVMFFIObjectHandle object, Request* request) {
-  request->object = reinterpret_cast<uint64_t>(object);
-  request->reference = Own(self, object);
-  if (object != nullptr && request->reference == 0) request->status = OutOfMemory();
-}
+// Puts the caller's reference into the table and returns [pointer, reference] for JavaScript: null for NULL, undefined
+// with an error raised when out of memory.
+napi_value GiveReference(Context* self, napi_env env, TVMFFIObjectHandle object);
+
+// Drops a reference of the table. A number that is not held does nothing.
+void Disown(Context* self, uint32_t number);
 
 // NULL for a number that is not held.
 inline TVMFFIObjectHandle OwnedAt(Context* self, uint32_t number) {
@@ -87,6 +88,21 @@ inline Context* ContextOf(napi_env env, napi_callback_info info, napi_value* val
   return DataOf<Context>(env, info, values, count);
 }
 
+// The address of an object as an argument, which is the double with the same bits; NULL for other values.
+struct Address {
+  Address(napi_env env, napi_value value) : pointer(nullptr) {
+    double bits = 0;
+    if (napi_get_value_double(env, value, &bits) == napi_ok) memcpy(static_cast<void*>(&pointer), &bits, sizeof(bits));
+  }
+  void* pointer;
+};
+
+inline napi_value NewAddress(napi_env env, const void* pointer) {
+  double bits;
+  memcpy(&bits, static_cast<const void*>(&pointer), sizeof(bits));
+  return NewNumber(env, bits);
+}
+
 inline void* Pointer(uint64_t address) { return reinterpret_cast<void*>(address); }
 
 // A batch: values that do not fit into a slot, collected for one container or one call. It is a TVM-FFI object, so that
@@ -101,19 +117,16 @@ struct Batch {
 // The object as a batch; NULL when it is not a batch.
 Batch* AsBatch(TVMFFIObjectHandle object);
 
-// The number of the JavaScript function that allocates memory.
-static const uint32_t kAllocatorCallback = 0;
-
 // Calls the JavaScript function `id` with borrowed arguments. 0 with an owned result, or -1 with an error raised.
 int RunCallback(Context* self, uint32_t id, const TVMFFIAny* args, int32_t count, TVMFFIAny* result);
 
-// Hands the outcome of an asynchronous call to JavaScript. `id` is the number of its promise. False when the wire is
-// full.
-bool SettleCall(Context* self, uint32_t id, const TVMFFIAny& result, TVMFFIObjectHandle error);
+// Hands the outcome of an asynchronous call to the JavaScript function that waits for it. False when the wire is full.
+bool SettleCall(Context* self, napi_ref on_end, const TVMFFIAny& result, TVMFFIObjectHandle error);
 
 // The functions that JavaScript calls, each in the file of its name.
-extern const NamedFunction kCallFunctions[], kAsyncCallFunctions[], kObjectsFunctions[], kContainersFunctions[],
-    kReflectionFunctions[], kFunctionsFunctions[], kHostObjectFunctions[], kRaisedFunctions[], kStreamsFunctions[];
+extern const NamedFunction kCallsFunctions[], kTensorArgumentsFunctions[], kAsyncFunctions[], kObjectsFunctions[],
+    kBatchesFunctions[], kContainersFunctions[], kTypesFunctions[], kFieldsFunctions[], kFunctionsFunctions[],
+    kHostObjectsFunctions[], kErrorsFunctions[], kStreamsFunctions[], kAllocatorFunctions[];
 
 // Adds the native frames between the caller and the JavaScript function that it called to the error raised on this
 // thread.

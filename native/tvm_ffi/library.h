@@ -36,7 +36,9 @@ namespace dlpack::tvm_ffi {
   X(TypeGetOrAllocIndex, int32_t, (const TVMFFIByteArray*, int32_t, int32_t, int32_t, int32_t, int32_t))             \
   X(TypeRegisterField, int, (int32_t, const TVMFFIFieldInfo*))                                                       \
   X(TypeRegisterMethod, int, (int32_t, const TVMFFIMethodInfo*))                                                     \
-  X(Backtrace, const TVMFFIByteArray*, (const char*, int, const char*, int))
+  X(Backtrace, const TVMFFIByteArray*, (const char*, int, const char*, int))                                         \
+  X(BigIntFromByteArray, int, (const TVMFFIByteArray*, TVMFFIAny*))                                                  \
+  X(BigIntGetContentByteArray, TVMFFIByteArray, (const TVMFFIAny*))
 
 struct Library {
 #define DLPACK_MEMBER(name, result, arguments) result(*name) arguments;

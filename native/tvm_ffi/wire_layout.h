@@ -5,6 +5,16 @@
 
 namespace dlpack::tvm_ffi {
 
+// How a function is called.
+enum class CallMode : uint32_t {
+  // a result that is an Array is read at once
+  kPlain = 0,
+  // a result that is an Array or a Map stays as it is
+  kForView = 1,
+  // as plain, while no other thread uses the table of global functions
+  kLocked = 2,
+};
+
 // A call. The arguments follow as values, and one more value for the result.
 struct alignas(8) CallRequest {
   // the address of the function
@@ -23,10 +33,12 @@ struct alignas(8) CallRequest {
   uint32_t reference;
   // the argument that the result is, from 1 on; 0: none
   uint32_t argument;
+  // the number under which the call holds that argument; 0: it has an object that stays
+  uint32_t held;
   // the reference to a batch of values; 0: none
   uint32_t batch;
-  // the word of a described tensor that was refused; 0: none
-  uint32_t described;
+  // a CallMode
+  uint32_t mode;
 };
 static_assert(offsetof(CallRequest, function) == 0);
 static_assert(offsetof(CallRequest, stream) == 8);
@@ -36,35 +48,10 @@ static_assert(offsetof(CallRequest, device_type) == 24);
 static_assert(offsetof(CallRequest, device_id) == 28);
 static_assert(offsetof(CallRequest, reference) == 32);
 static_assert(offsetof(CallRequest, argument) == 36);
-static_assert(offsetof(CallRequest, batch) == 40);
-static_assert(offsetof(CallRequest, described) == 44);
-static_assert(sizeof(CallRequest) == 48);
-
-// A call on another thread.
-struct alignas(8) AsyncCallRequest {
-  // the address of the function
-  uint64_t function;
-  // a stream handle
-  uint64_t stream;
-  // a Status
-  int32_t status;
-  // the device whose stream is set or read; 0: none
-  int32_t device_type;
-  // the number of the device
-  int32_t device_id;
-  // the reference to a batch of values; 0: none
-  uint32_t batch;
-  // the number of the promise that waits
-  uint32_t promise;
-};
-static_assert(offsetof(AsyncCallRequest, function) == 0);
-static_assert(offsetof(AsyncCallRequest, stream) == 8);
-static_assert(offsetof(AsyncCallRequest, status) == 16);
-static_assert(offsetof(AsyncCallRequest, device_type) == 20);
-static_assert(offsetof(AsyncCallRequest, device_id) == 24);
-static_assert(offsetof(AsyncCallRequest, batch) == 28);
-static_assert(offsetof(AsyncCallRequest, promise) == 32);
-static_assert(sizeof(AsyncCallRequest) == 40);
+static_assert(offsetof(CallRequest, held) == 40);
+static_assert(offsetof(CallRequest, batch) == 44);
+static_assert(offsetof(CallRequest, mode) == 48);
+static_assert(sizeof(CallRequest) == 56);
 
 // A call of a JavaScript function, pushed by native code. The arguments follow as values, and one for the result.
 struct alignas(8) CallbackRequest {
@@ -76,33 +63,25 @@ struct alignas(8) CallbackRequest {
   int32_t status;
   // the number of values
   int32_t count;
+  // 1: the result has a reference of its own
+  uint32_t is_owned;
 };
 static_assert(offsetof(CallbackRequest, array) == 0);
 static_assert(offsetof(CallbackRequest, callback) == 8);
 static_assert(offsetof(CallbackRequest, status) == 12);
 static_assert(offsetof(CallbackRequest, count) == 16);
+static_assert(offsetof(CallbackRequest, is_owned) == 20);
 static_assert(sizeof(CallbackRequest) == 24);
 
-// The outcome of an asynchronous call, pushed by native code. The result follows as a value.
+// The outcome of an asynchronous call, pushed by native code. The result, or the error, follows as a value.
 struct alignas(8) SettleRequest {
-  // the address of the error, which the caller releases; 0: there is a result
-  uint64_t error;
-  // the number of the promise
-  uint32_t promise;
+  // 1: the value is an error
+  uint32_t is_error;
 };
-static_assert(offsetof(SettleRequest, error) == 0);
-static_assert(offsetof(SettleRequest, promise) == 8);
-static_assert(sizeof(SettleRequest) == 16);
+static_assert(offsetof(SettleRequest, is_error) == 0);
+static_assert(sizeof(SettleRequest) == 8);
 
-// A reference to release.
-struct alignas(8) ReferenceRequest {
-  // the number of a reference in the table of the context; 0: none
-  uint32_t reference;
-};
-static_assert(offsetof(ReferenceRequest, reference) == 0);
-static_assert(sizeof(ReferenceRequest) == 8);
-
-// One value on the wire: taken, made, or its reference counted.
+// A value on the wire that is taken.
 struct alignas(8) ValueRequest {
   // 0, or -1 when an error is raised on this thread
   int32_t status;
@@ -116,65 +95,37 @@ static_assert(offsetof(ValueRequest, value) == 4);
 static_assert(offsetof(ValueRequest, reference) == 8);
 static_assert(sizeof(ValueRequest) == 16);
 
-// An object: found, made or retained.
-struct alignas(8) ObjectRequest {
+// A tensor among the values of a request. The payload of its value is the word of this message, as a double.
+struct alignas(8) TensorArgument {
+  // where memory that JavaScript lends begins, its low half; 0 with the high half: the memory of a storage
+  uint32_t address_low;
+  // the high half
+  uint32_t address_high;
+  // the size of lent memory
+  double nbytes;
   // the address of an object
   uint64_t object;
+  // the address of the DLTensor in the object
+  uint64_t view;
+  // the number of a reference in the table of the context; 0: none
+  uint32_t reference;
+  // the number under which the call holds the tensor
+  uint32_t held;
   // 0, or -1 when an error is raised on this thread
   int32_t status;
-  // the number of a reference in the table of the context; 0: none
-  uint32_t reference;
-  // the number of its class
-  int32_t type;
-};
-static_assert(offsetof(ObjectRequest, object) == 0);
-static_assert(offsetof(ObjectRequest, status) == 8);
-static_assert(offsetof(ObjectRequest, reference) == 12);
-static_assert(offsetof(ObjectRequest, type) == 16);
-static_assert(sizeof(ObjectRequest) == 24);
-
-// The object of a tensor.
-struct alignas(8) TensorObjectRequest {
-  // the address of an object
-  uint64_t object;
-  // the DLTensor inside it
-  uint64_t view;
-  // a Status
-  int32_t status;
-  // the number of a reference in the table of the context; 0: none
-  uint32_t reference;
-  // the tensor of the object
+  // the tensor
   WireTensor tensor;
 };
-static_assert(offsetof(TensorObjectRequest, object) == 0);
-static_assert(offsetof(TensorObjectRequest, view) == 8);
-static_assert(offsetof(TensorObjectRequest, status) == 16);
-static_assert(offsetof(TensorObjectRequest, reference) == 20);
-static_assert(offsetof(TensorObjectRequest, tensor) == 24);
-static_assert(sizeof(TensorObjectRequest) == 88);
-
-// A tensor without an object, for one call. For JavaScript memory, native code replaces its shape and strides.
-struct alignas(8) DescribedTensor {
-  // room for a DLTensor
-  uint64_t view[6];
-  // where JavaScript memory begins; 0 for native memory
-  uint64_t address;
-  // the size of JavaScript memory
-  double nbytes;
-  // a Status
-  int32_t status;
-  // 1: the callee gets a DLTensor, and no object
-  uint32_t is_view;
-  // the tensor that is described
-  WireTensor tensor;
-};
-static_assert(offsetof(DescribedTensor, view) == 0);
-static_assert(offsetof(DescribedTensor, address) == 48);
-static_assert(offsetof(DescribedTensor, nbytes) == 56);
-static_assert(offsetof(DescribedTensor, status) == 64);
-static_assert(offsetof(DescribedTensor, is_view) == 68);
-static_assert(offsetof(DescribedTensor, tensor) == 72);
-static_assert(sizeof(DescribedTensor) == 136);
+static_assert(offsetof(TensorArgument, address_low) == 0);
+static_assert(offsetof(TensorArgument, address_high) == 4);
+static_assert(offsetof(TensorArgument, nbytes) == 8);
+static_assert(offsetof(TensorArgument, object) == 16);
+static_assert(offsetof(TensorArgument, view) == 24);
+static_assert(offsetof(TensorArgument, reference) == 32);
+static_assert(offsetof(TensorArgument, held) == 36);
+static_assert(offsetof(TensorArgument, status) == 40);
+static_assert(offsetof(TensorArgument, tensor) == 48);
+static_assert(sizeof(TensorArgument) == 112);
 
 // A native function or object for a JavaScript value.
 struct alignas(8) HostRequest {
@@ -207,46 +158,6 @@ static_assert(offsetof(HostRequest, fields) == 32);
 static_assert(offsetof(HostRequest, access) == 36);
 static_assert(offsetof(HostRequest, weak) == 40);
 static_assert(sizeof(HostRequest) == 48);
-
-// An error: raised, taken or read.
-struct alignas(8) ErrorRequest {
-  // the address of an object
-  uint64_t object;
-  // the address of its cause; 0: none
-  uint64_t cause;
-  // the number that onRelease gets when native code has released the thrown value
-  double pin;
-  // the number of a reference in the table of the context; 0: none
-  uint32_t reference;
-  // the number of a reference to the cause
-  uint32_t cause_reference;
-  // the number of the value that JavaScript threw; 0: none
-  uint32_t thrown;
-};
-static_assert(offsetof(ErrorRequest, object) == 0);
-static_assert(offsetof(ErrorRequest, cause) == 8);
-static_assert(offsetof(ErrorRequest, pin) == 16);
-static_assert(offsetof(ErrorRequest, reference) == 24);
-static_assert(offsetof(ErrorRequest, cause_reference) == 28);
-static_assert(offsetof(ErrorRequest, thrown) == 32);
-static_assert(sizeof(ErrorRequest) == 40);
-
-// Values for a batch. The number 0 makes a new batch.
-struct alignas(8) BatchRequest {
-  // 0, or -1 when an error is raised on this thread
-  int32_t status;
-  // the reference to a batch of values; 0: none
-  uint32_t batch;
-  // the word of the first value
-  uint32_t values;
-  // the number of values
-  int32_t count;
-};
-static_assert(offsetof(BatchRequest, status) == 0);
-static_assert(offsetof(BatchRequest, batch) == 4);
-static_assert(offsetof(BatchRequest, values) == 8);
-static_assert(offsetof(BatchRequest, count) == 12);
-static_assert(sizeof(BatchRequest) == 16);
 
 // A new container of values, or of the values of a batch.
 struct alignas(8) ContainerRequest {
@@ -294,60 +205,6 @@ static_assert(offsetof(SequenceRequest, values) == 20);
 static_assert(offsetof(SequenceRequest, count) == 24);
 static_assert(sizeof(SequenceRequest) == 32);
 
-// Entries of a Map or Dict: keys and values alternate. They stay borrowed.
-struct alignas(8) EntriesRequest {
-  // the address of an object
-  uint64_t object;
-  // 0, or -1 when an error is raised on this thread
-  int32_t status;
-  // the reference to an iterator; 0: the map is empty
-  uint32_t iterator;
-  // the word of the first value
-  uint32_t values;
-  // the number of values
-  int32_t count;
-  // 1 when these were the last entries
-  uint32_t is_last;
-};
-static_assert(offsetof(EntriesRequest, object) == 0);
-static_assert(offsetof(EntriesRequest, status) == 8);
-static_assert(offsetof(EntriesRequest, iterator) == 12);
-static_assert(offsetof(EntriesRequest, values) == 16);
-static_assert(offsetof(EntriesRequest, count) == 20);
-static_assert(offsetof(EntriesRequest, is_last) == 24);
-static_assert(sizeof(EntriesRequest) == 32);
-
-// A registered type: found by its key, read, or registered.
-struct alignas(8) TypeRequest {
-  // 0, or -1 when an error is raised on this thread
-  int32_t status;
-  // its number; -1: no such type
-  int32_t type;
-};
-static_assert(offsetof(TypeRequest, status) == 0);
-static_assert(offsetof(TypeRequest, type) == 4);
-static_assert(sizeof(TypeRequest) == 8);
-
-// A method or the constructor of a type.
-struct alignas(8) MethodRequest {
-  // the address of an object
-  uint64_t object;
-  // the type that declares it
-  int32_t type;
-  // its index among the methods of that type
-  uint32_t index;
-  // the number of a reference in the table of the context; 0: none
-  uint32_t reference;
-  // 0, or -1 when an error is raised on this thread
-  int32_t status;
-};
-static_assert(offsetof(MethodRequest, object) == 0);
-static_assert(offsetof(MethodRequest, type) == 8);
-static_assert(offsetof(MethodRequest, index) == 12);
-static_assert(offsetof(MethodRequest, reference) == 16);
-static_assert(offsetof(MethodRequest, status) == 20);
-static_assert(sizeof(MethodRequest) == 24);
-
 // A field of an object. Its value follows. It is read by its getter, and set by its type and index.
 struct alignas(8) FieldRequest {
   // the address of an object
@@ -373,34 +230,6 @@ static_assert(offsetof(FieldRequest, type) == 24);
 static_assert(offsetof(FieldRequest, index) == 28);
 static_assert(offsetof(FieldRequest, reference) == 32);
 static_assert(sizeof(FieldRequest) == 40);
-
-// The stream of a device.
-struct alignas(8) StreamRequest {
-  // a stream handle
-  uint64_t stream;
-  // 0, or -1 when an error is raised on this thread
-  int32_t status;
-  // the device whose stream is set or read; 0: none
-  int32_t device_type;
-  // the number of the device
-  int32_t device_id;
-};
-static_assert(offsetof(StreamRequest, stream) == 0);
-static_assert(offsetof(StreamRequest, status) == 8);
-static_assert(offsetof(StreamRequest, device_type) == 12);
-static_assert(offsetof(StreamRequest, device_id) == 16);
-static_assert(sizeof(StreamRequest) == 24);
-
-// The allocator of kernels.
-struct alignas(8) AllocatorRequest {
-  // the address of a C allocator; 0: another kind
-  uint64_t address;
-  // 1: the JavaScript function; 0: the C allocator, or our own
-  uint32_t uses_function;
-};
-static_assert(offsetof(AllocatorRequest, address) == 0);
-static_assert(offsetof(AllocatorRequest, uses_function) == 8);
-static_assert(sizeof(AllocatorRequest) == 16);
 
 // A tensor from the allocator of kernels. The result is pushed as a TensorResult.
 struct alignas(8) TensorAllocateRequest {

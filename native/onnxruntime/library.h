@@ -1,0 +1,32 @@
+// ONNX Runtime's library: found, opened and never closed. One for the process.
+#pragma once
+
+#include "abi.h"
+
+namespace dlpack::onnxruntime {
+
+struct Library {
+#define DLPACK_ORT_DECLARE(name, position, result, arguments) result(*name) arguments;
+  DLPACK_ORT_FUNCTIONS(DLPACK_ORT_DECLARE)
+#undef DLPACK_ORT_DECLARE
+#define DLPACK_ORT_DECLARE(name, position, result, arguments, version) result(*name) arguments;
+  DLPACK_ORT_OPTIONAL_FUNCTIONS(DLPACK_ORT_DECLARE)
+#undef DLPACK_ORT_DECLARE
+  const char* version_text;
+  int32_t version;        // N of 1.N.P
+  OrtEnv* env;            // one for each library, shared with onnxruntime-node; we never release our reference
+  OrtMemoryInfo* host;    // describes host memory
+  OrtAllocator* strings;  // the library's own allocator, for names
+};
+
+// Set once by LoadLibrary, before any other function of this folder runs.
+extern Library library;
+
+// Uses the library that the process has loaded already, or opens the one at this path. An empty path means only the
+// loaded one. NULL, or the reason of a failure. Any thread.
+const char* LoadLibrary(const char* path);
+
+// The file of the library. Any thread.
+const char* LibraryPath();
+
+}  // namespace dlpack::onnxruntime

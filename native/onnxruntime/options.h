@@ -1,0 +1,13 @@
+// The options of a session, from the settings that JavaScript has checked.
+#pragma once
+
+#include "device.h"
+
+namespace dlpack::onnxruntime {
+
+// `settings` is an array of strings, three for each setting: what it is, its name, its value.
+// src/onnxruntime/options.ts writes it. Kernels on the device use its stream. JavaScript thread.
+void MakeOptions(napi_env env, napi_value settings, const SessionDevice& device, OrtSessionOptions** options,
+                 Failure* failure);
+
+}  // namespace dlpack::onnxruntime

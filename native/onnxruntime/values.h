@@ -1,0 +1,95 @@
+// Values between JavaScript and ONNX Runtime: tensors over memory of this package, strings, sequences, maps, optionals.
+#pragma once
+
+#include "context.h"
+#include "device.h"
+#include "list.h"
+
+namespace dlpack::onnxruntime {
+
+// Storages that a run holds until it has ended, so that no tensor's memory is freed under it.
+struct HeldStorages {
+  List<Storage*> storages;
+
+  // Adds a reference; false when out of memory. JavaScript thread.
+  bool Add(Storage* storage);
+  // Whether this address lies in one of them.
+  bool Contain(const void* address) const;
+  // Any thread.
+  void Release();
+};
+
+// Reads the values of a run, which src/onnxruntime/values.ts wrote as numbers. JavaScript thread.
+class Reader {
+ public:
+  Reader(Context* self, napi_env env, const SessionDevice& device, napi_value numbers, napi_value texts,
+         HeldStorages* held, Failure* failure)
+      : self_(self),
+        env_(env),
+        device_(device),
+        numbers_(env, numbers),
+        texts_(texts),
+        held_(held),
+        failure_(failure) {}
+
+  // The next number; 0 at the end.
+  double Next() { return at_ < numbers_.length ? numbers_.data[at_++] : 0; }
+
+  // The next value; NULL for one that is absent, and on failure.
+  OrtValue* Value();
+
+ private:
+  OrtValue* Tensor();
+  OrtValue* Strings();
+  OrtValue* Container(ValueType type);
+  bool Shape(int64_t* shape, size_t* ndim);
+
+  Context* self_;
+  napi_env env_;
+  const SessionDevice& device_;
+  Elements<double> numbers_;
+  napi_value texts_;
+  HeldStorages* held_;
+  Failure* failure_;
+  size_t at_ = 0;
+};
+
+// Turns the outputs of a run into what JavaScript gets; src/onnxruntime/binding.ts has the types. Unless `Keep` is
+// called, nothing of it stays. JavaScript thread.
+class Writer {
+ public:
+  // `held` are the inputs of the run, whose memory no output may keep.
+  Writer(Context* self, napi_env env, const SessionDevice& device, const HeldStorages* held, Failure* failure)
+      : self_(self), env_(env), device_(device), held_(held), failure_(failure) {}
+  ~Writer();
+
+  // Takes the value over: a tensor's memory stays with it until its tensor is released. NULL on failure, and when the
+  // environment ends.
+  napi_value Take(OrtValue* value);
+
+  void Keep() { handles_.count = 0; }
+
+ private:
+  napi_value Describe(OrtValue** value);
+  napi_value Tensor(OrtValue** value);
+  Storage* StorageOf(OrtValue** value, void* data, uint64_t nbytes, bool is_on_device);
+  napi_value Strings(const OrtValue* value);
+  napi_value Container(const OrtValue* value, int32_t type);
+  napi_value Shape();
+  void SetShape(napi_value list, uint32_t first);
+  bool ReadInfo(const OrtValue* value);
+
+  Context* self_;
+  napi_env env_;
+  const SessionDevice& device_;
+  const HeldStorages* held_;
+  Failure* failure_;
+  List<uint32_t> handles_ = {};  // which JavaScript does not know yet
+  // Of the tensor that is described.
+  int32_t type_ = 0;
+  size_t ndim_ = 0;
+  int64_t shape_[kMaxNdim];
+  uint64_t size_ = 0;
+};
+
+}  // namespace dlpack::onnxruntime
