@@ -4,6 +4,7 @@ import { cpu } from '../device.js';
 import { type DTypeInfo, dtypeFromName, sizeBytes } from '../dtype.js';
 import { MAX_NDIM, rowMajorStrides } from '../layout.js';
 import { Descriptor } from '../storage/descriptor.js';
+import { findLayout } from '../storage/layouts.js';
 import type { Storage } from '../storage/storage.js';
 import { FileFormatError } from './error.js';
 
@@ -13,6 +14,7 @@ export interface Quantization {
   readonly type: string;
   /** Elements and bytes of one block. */
   readonly blockElements: number;
+  /** Bytes of one block. */
   readonly blockBytes: number;
   /** The shape of the tensor that the blocks encode. */
   readonly shape: readonly number[];
@@ -22,7 +24,7 @@ export const uint8 = dtypeFromName('uint8');
 
 /** The tensor of `length` bytes of a storage, from the byte `start` on. */
 export function byteRange(storage: Storage, start: number, length: number, device = cpu, flags = 0): Descriptor {
-  return new Descriptor(storage, uint8, device, [length], [1], start * 8, flags);
+  return new Descriptor(storage, findLayout(uint8, device, [length], [1], flags), start * 8);
 }
 
 export interface TensorEntry {

@@ -4,7 +4,9 @@ import { DLPackError } from '../errors.js';
 
 declare module '../errors.js' {
   interface DLPackErrors {
+    /** A file that breaks the rules of its format. */
     FileFormatError: FileFormatError;
+    /** A file that cannot be read or written. */
     FileError: FileError;
   }
 }
@@ -12,6 +14,7 @@ declare module '../errors.js' {
 /** The file does not follow its format: it is truncated, inconsistent or hostile. Nothing was allocated for it. */
 export class FileFormatError extends DLPackError {
   readonly tag = 'FileFormatError';
+  /** The file. */
   readonly path: string;
   /** The position of the problem in the file, in bytes. */
   readonly offset: number;
@@ -29,7 +32,9 @@ export class FileFormatError extends DLPackError {
  */
 export class FileError extends DLPackError {
   readonly tag = 'FileError';
+  /** The file. */
   readonly path: string;
+  /** The code of the system, such as `ENOENT`. */
   readonly code: string;
 
   constructor(path: string, code: string, problem: string, options?: { cause?: unknown }) {

@@ -49,4 +49,6 @@ export const ggufBlocks: Readonly<Record<number, BlockType>> = {
   34: block('TQ1_0', 256, 54),
   35: block('TQ2_0', 256, 66),
   39: block('MXFP4', 32, 17),
+  40: block('NVFP4', 64, 36),
+  41: block('Q1_0', 128, 18),
 };

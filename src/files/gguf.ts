@@ -4,19 +4,41 @@ import { dtypeFromName } from '../dtype.js';
 import { entryBytes, plainEntry, type TensorEntry } from './entry.js';
 import { FileFormatError } from './error.js';
 import { ggufBlocks, ggufDTypes } from './gguf-types.js';
+import { checkNames, MAX_HEADER } from './limits.js';
 import { bytesAt, type FileExtent, type Reading, readU64, viewOf } from './reading.js';
 
-/** A value of the metadata. 64-bit integers are bigints. */
-export type GgufValue = number | bigint | boolean | string | readonly GgufValue[];
+/** An array of numbers in the metadata. */
+export type GgufNumbers =
+  | Uint8Array
+  | Int8Array
+  | Uint16Array
+  | Int16Array
+  | Uint32Array
+  | Int32Array
+  | Float32Array
+  | BigUint64Array
+  | BigInt64Array
+  | Float64Array;
+
+/** A value of the metadata. 64-bit integers are bigints, and arrays of numbers are typed arrays. */
+export type GgufValue = number | bigint | boolean | string | GgufNumbers | readonly GgufValue[];
 
 export interface GgufHeader {
   readonly version: number;
   readonly metadata: ReadonlyMap<string, GgufValue>;
+  /** Names of all tensors, in the order of the file. */
+  readonly names: readonly string[];
   readonly entries: Map<string, TensorEntry>;
+  /** The numbers of types that this package does not know, by the names of the tensors that have them. */
+  readonly unknown: ReadonlyMap<string, number>;
 }
 
 const FIRST_PIECE = 1 << 16;
 const MAX_DEPTH = 4;
+/** The most strings, booleans and arrays in all arrays. The largest vocabularies have about a million strings. */
+const MAX_ITEMS = 4_000_000;
+/** An array takes as much memory as this many strings. */
+const ITEMS_OF_ARRAY = 16;
 const UINT32 = 4;
 const STRING = 8;
 const ARRAY = 9;
@@ -38,7 +60,10 @@ export function* readGguf(file: FileExtent): Reading<GgufHeader> {
       return parseGguf(file, new Cursor(file, bytes));
     } catch (problem) {
       if (!(problem instanceof Short)) throw problem;
-      length = Math.min(file.size, Math.max(problem.end, length * 2));
+      if (problem.end > MAX_HEADER) {
+        throw new FileFormatError(file.path, length, `the header has more than ${MAX_HEADER} bytes`);
+      }
+      length = Math.min(file.size, Math.max(problem.end, Math.min(MAX_HEADER, length * 2)));
     }
   }
 }
@@ -46,7 +71,9 @@ export function* readGguf(file: FileExtent): Reading<GgufHeader> {
 /** Reads numbers and strings in sequence. */
 class Cursor {
   at = 0;
+  private items = 0;
   private readonly view: DataView;
+  private readonly decoder = new TextDecoder('utf-8', { ignoreBOM: true });
 
   constructor(
     private readonly file: FileExtent,
@@ -80,7 +107,7 @@ class Cursor {
   string(): string {
     const length = this.u64();
     const start = this.advance(length);
-    return new TextDecoder('utf-8', { ignoreBOM: true }).decode(this.bytes.subarray(start, start + length));
+    return this.decoder.decode(this.bytes.subarray(start, start + length));
   }
 
   value(type: number, depth = 0): GgufValue {
@@ -92,11 +119,14 @@ class Cursor {
     return this.array(depth + 1);
   }
 
-  private array(depth: number): readonly GgufValue[] {
+  private array(depth: number): GgufValue {
     const type = this.u32();
     const count = this.u64();
-    const least = scalars[type]?.size ?? (type === ARRAY ? 12 : 8);
-    const start = this.advance(least, count); // checks the whole length before any allocation
+    const scalar = scalars[type];
+    const start = this.advance(scalar?.size ?? (type === ARRAY ? 12 : 8), count); // checks before any allocation
+    if (scalar?.array !== undefined) return new scalar.array(this.bytes.slice(start, this.at).buffer);
+    this.items += count * (type === ARRAY ? ITEMS_OF_ARRAY : 1);
+    if (this.items > MAX_ITEMS) return this.fail(`arrays have more than ${MAX_ITEMS} values`);
     this.at = start;
     const values: GgufValue[] = [];
     for (let i = 0; i < count; i++) values.push(this.value(type, depth));
@@ -106,21 +136,25 @@ class Cursor {
 
 interface Scalar {
   readonly size: number;
+  /** The class of arrays of these numbers. Booleans have none. */
+  readonly array?: new (
+    buffer: ArrayBuffer,
+  ) => GgufNumbers;
   read(view: DataView, at: number): GgufValue;
 }
 
 const scalars: Readonly<Record<number, Scalar>> = {
-  0: { size: 1, read: (view, at) => view.getUint8(at) },
-  1: { size: 1, read: (view, at) => view.getInt8(at) },
-  2: { size: 2, read: (view, at) => view.getUint16(at, true) },
-  3: { size: 2, read: (view, at) => view.getInt16(at, true) },
-  [UINT32]: { size: 4, read: (view, at) => view.getUint32(at, true) },
-  5: { size: 4, read: (view, at) => view.getInt32(at, true) },
-  6: { size: 4, read: (view, at) => view.getFloat32(at, true) },
+  0: { size: 1, array: Uint8Array, read: (view, at) => view.getUint8(at) },
+  1: { size: 1, array: Int8Array, read: (view, at) => view.getInt8(at) },
+  2: { size: 2, array: Uint16Array, read: (view, at) => view.getUint16(at, true) },
+  3: { size: 2, array: Int16Array, read: (view, at) => view.getInt16(at, true) },
+  [UINT32]: { size: 4, array: Uint32Array, read: (view, at) => view.getUint32(at, true) },
+  5: { size: 4, array: Int32Array, read: (view, at) => view.getInt32(at, true) },
+  6: { size: 4, array: Float32Array, read: (view, at) => view.getFloat32(at, true) },
   7: { size: 1, read: (view, at) => view.getUint8(at) !== 0 },
-  10: { size: 8, read: (view, at) => view.getBigUint64(at, true) },
-  11: { size: 8, read: (view, at) => view.getBigInt64(at, true) },
-  12: { size: 8, read: (view, at) => view.getFloat64(at, true) },
+  10: { size: 8, array: BigUint64Array, read: (view, at) => view.getBigUint64(at, true) },
+  11: { size: 8, array: BigInt64Array, read: (view, at) => view.getBigInt64(at, true) },
+  12: { size: 8, array: Float64Array, read: (view, at) => view.getFloat64(at, true) },
 };
 
 function parseGguf(file: FileExtent, cursor: Cursor): GgufHeader {
@@ -136,6 +170,8 @@ function parseGguf(file: FileExtent, cursor: Cursor): GgufHeader {
   if (!(tensorCount * 24 + pairCount * 13 <= file.size)) {
     cursor.fail(`${tensorCount} tensors and ${pairCount} pairs do not fit a file of ${file.size} bytes`);
   }
+  checkNames(file.path, 8, tensorCount, 'tensors');
+  checkNames(file.path, 16, pairCount, 'pairs of metadata');
   const metadata = new Map<string, GgufValue>();
   for (let i = 0; i < pairCount; i++) {
     const key = cursor.string();
@@ -152,9 +188,15 @@ function parseGguf(file: FileExtent, cursor: Cursor): GgufHeader {
   }
   const alignment = readAlignment(cursor, metadata);
   const dataStart = Math.ceil(cursor.at / alignment) * alignment;
-  const entries = new Map(found.map((described) => [described.name, entryOf(file, described, dataStart, alignment)]));
+  const entries = new Map<string, TensorEntry>();
+  const unknown = new Map<string, number>();
+  for (const described of found) {
+    const { name, type } = described;
+    if (ggufBlocks[type] === undefined && ggufDTypes[type] === undefined) unknown.set(name, type);
+    else entries.set(name, entryOf(file, described, dataStart, alignment));
+  }
   checkOverlaps(file, [...entries.values()]);
-  return { version, metadata, entries };
+  return { version, metadata, names: [...names], entries, unknown };
 }
 
 interface Described {
@@ -190,9 +232,7 @@ function entryOf(file: FileExtent, described: Described, dataStart: number, alig
   };
   if (offset % alignment !== 0) return fail(`starts at ${offset}, which is not a multiple of ${alignment}`);
   const blocks = ggufBlocks[type];
-  const base = ggufDTypes[type];
-  if (blocks === undefined && base === undefined) return fail(`has the unknown type ${type}`);
-  const dtype = dtypeFromName(base ?? 'uint8');
+  const dtype = dtypeFromName(ggufDTypes[type] ?? 'uint8');
   let stored = shape;
   if (blocks !== undefined) {
     const row = shape[shape.length - 1] ?? 0;

@@ -13,6 +13,8 @@ export type MapMode = 'r' | 'c';
 /** A file that is being written. It appears under its name only when it is complete. */
 export interface Target {
   write(bytes: Uint8Array): Promise<void>;
+  /** Replaces bytes that were written before; null for a stream, which cannot go back. */
+  readonly patch: ((bytes: Uint8Array, at: number) => Promise<void>) | null;
   /** Gives the file its name and replaces any existing file. */
   finish(): Promise<void>;
   /** Deletes the incomplete file. */
@@ -20,12 +22,12 @@ export interface Target {
 }
 
 export interface Host {
-  /** Maps a whole file. Throws `FileError`. */
-  map(path: string, mode: MapMode): Storage;
-  /** A part of a mapping as a separate storage, which keeps the mapping alive. */
-  part(mapping: Storage, offset: number, nbytes: number): Storage;
-  /** Copies bytes of a mapping, without an ArrayBuffer over the whole mapping. */
-  read(mapping: Storage, offset: number, length: number): Uint8Array;
+  /** Maps a whole file, or reads it if it is small. Throws `FileError`. */
+  open(path: string, mode: MapMode): Storage;
+  /** A part of a file as a separate storage, which keeps the memory of the file alive. */
+  part(file: Storage, offset: number, nbytes: number): Storage;
+  /** Copies bytes of a file, without an ArrayBuffer over all of it. */
+  read(file: Storage, offset: number, length: number): Uint8Array;
   inflate(request: Deflated): Uint8Array;
   /** The path of a file in the same folder. */
   beside(path: string, name: string): string;

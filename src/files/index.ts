@@ -2,9 +2,9 @@
  * Tensors in files: safetensors, npy, npz and GGUF, mapped into memory where there is a file system.
  *
  * @example
- * ```ts
+ * ```ts no-run: needs a file
  * import { openSafetensors } from 'dlpack/files';
- * using model = openSafetensors('model.safetensors');
+ * using model = await openSafetensors('model.safetensors');
  * const weight = model.get('layers.0.weight'); // the file's own memory: nothing was read yet
  * ```
  *
@@ -13,18 +13,25 @@
 
 export type { Quantization } from './entry.js';
 export { FileError, FileFormatError } from './error.js';
-export type { GgufValue } from './gguf.js';
+export type { GgufNumbers, GgufValue } from './gguf.js';
 export { GgufFile } from './gguf-file.js';
 export type { MapMode } from './host.js';
 export { NpzFile } from './npz-file.js';
 export {
+  type FilePath,
   type FileSource,
   type OpenNpyOptions,
+  type OpenNpzOptions,
   type OpenOptions,
+  type OpenSyncOptions,
   openGguf,
+  openGgufSync,
   openNpy,
+  openNpySync,
   openNpz,
+  openNpzSync,
   openSafetensors,
+  openSafetensorsSync,
 } from './open.js';
 export type { Progress } from './opened.js';
 export { SafetensorsFile } from './safetensors-file.js';

@@ -8,8 +8,9 @@ import { FileFormatError } from './error.js';
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 
-/** The most levels of arrays and objects in values of free structure. */
+/** The most levels of arrays and objects in values of free structure, and the most characters of such a value. */
 const MAX_DEPTH = 64;
+const MAX_FREE = 1 << 20;
 
 export class JsonScanner {
   private readonly text: string;
@@ -127,18 +128,20 @@ export class JsonScanner {
   }
 
   private unescape(start: number, end: number): string {
+    let text: string;
     try {
-      return JSON.parse(this.text.slice(start, end)) as string;
+      text = JSON.parse(this.text.slice(start, end)) as string;
     } catch {
       return this.fail(start, 'a string has an unknown escape');
     }
+    return isWellFormed(text) ? text : this.fail(start, 'a string has half a surrogate pair');
   }
 
-  /** Reads any value as `JSON.parse` does. Throws if it is nested too deeply. */
+  /** Reads any value as `JSON.parse` does. Throws if it is too long or nested too deeply. */
   any(): unknown {
     this.peek();
     const start = this.at;
-    this.skip(0);
+    this.skip(0, start + MAX_FREE);
     try {
       return JSON.parse(this.text.slice(start, this.at));
     } catch (error) {
@@ -146,19 +149,21 @@ export class JsonScanner {
     }
   }
 
-  private skip(depth: number): void {
+  /** Skips a value that must end before the character `limit`. */
+  private skip(depth: number, limit: number): void {
     const code = this.peek();
     if (depth > MAX_DEPTH) this.refuse(`expected at most ${MAX_DEPTH} levels of JSON`);
     if (code === QUOTE) this.string();
-    else if (code === 0x7b) this.object(() => this.skip(depth + 1));
-    else if (code === 0x5b) this.skipArray(depth + 1);
+    else if (code === 0x7b) this.object(() => this.skip(depth + 1, limit));
+    else if (code === 0x5b) this.skipArray(depth + 1, limit);
     else this.skipWord();
+    if (this.at > limit) this.refuse(`expected at most ${MAX_FREE} characters in one value`);
   }
 
-  private skipArray(depth: number): void {
+  private skipArray(depth: number, limit: number): void {
     this.take(0x5b);
     if (this.tryTake(0x5d)) return;
-    do this.skip(depth);
+    do this.skip(depth, limit);
     while (this.tryTake(0x2c));
     this.take(0x5d);
   }
@@ -174,6 +179,11 @@ export class JsonScanner {
   end(): void {
     if (!Number.isNaN(this.peek())) this.refuse(`expected the end but found ${this.found()}`);
   }
+}
+
+/** False for text with half a surrogate pair. Node 20 and older browsers lack `String.prototype.isWellFormed`. */
+export function isWellFormed(text: string): boolean {
+  return !/\p{Surrogate}/u.test(text);
 }
 
 /** Text of a file as strict UTF-8, or null. */

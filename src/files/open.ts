@@ -1,171 +1,285 @@
-/** Opens files of tensors: paths synchronously, URLs and Blobs with a promise. */
+/** Opens files of tensors: any source with a promise, and a path or `file:` URL also at once (`Sync`). */
 
 import { checkOptions, type OptionNames } from '../base/options.js';
 import { type DType, parseDType } from '../dtype.js';
-import { ArgumentTypeError, ArgumentValueError, isA, UnsupportedDTypeError } from '../errors.js';
+import { ArgumentTypeError, ArgumentValueError, checkCount, isA, UnsupportedDTypeError } from '../errors.js';
 import { Tensor } from '../tensor.js';
 import type { TensorEntry } from './entry.js';
-import { readGguf } from './gguf.js';
+import { type GgufHeader, readGguf } from './gguf.js';
 import { GgufFile } from './gguf-file.js';
 import { getHost, isUrl, type MapMode } from './host.js';
+import { type Format, recognised } from './magic.js';
 import { type NpyOptions, readNpy } from './npy.js';
-import { NpzFile } from './npz-file.js';
-import { MappedFile, type OpenedFile, SourceFile } from './opened.js';
-import type { Reading } from './reading.js';
+import { NpzFile, readNpz } from './npz-file.js';
+import { MemoryFile, type OpenedFile, SourceFile } from './opened.js';
+import type { FileExtent, Reading } from './reading.js';
 import { readSafetensors, type SafetensorsHeader } from './safetensors.js';
 import { type SafetensorsFile, type Shard, safetensorsFile, shardedFile } from './safetensors-file.js';
 import { readShardIndex, type ShardIndex } from './shards.js';
 import { BlobSource, UrlSource } from './source.js';
-import { readZip } from './zip.js';
+import { checkSignal } from './tensor-file.js';
+import type { ZipMember } from './zip.js';
 
 /** A file to open: a path (Node, Bun, Deno), a URL, a File or a Blob. */
 export type FileSource = string | URL | Blob;
+/** A file on a disk: a path, or a `file:` URL. */
+export type FilePath = string | URL;
 
+/** How a file is opened. */
 export interface OpenOptions {
-  /** How to map a path: `'r'` read-only (the default), `'c'` writable in this process only. The file never changes. */
+  /** How to open a path: `'r'` read-only (the default), `'c'` writable in this process only. The file never changes. */
   mode?: MapMode;
+  /** Stops the opening of a URL or a Blob: the promise is rejected with the reason of the signal. */
+  signal?: AbortSignal;
+  /** The most bytes to fetch from a server without range support, which sends the whole file. The default is 1 GiB. */
+  maxBytes?: number;
 }
 
+/** The options of a function that opens a file at once: it cannot be stopped, and fetches nothing. */
+export type OpenSyncOptions<O extends OpenOptions = OpenOptions> = Omit<O, 'signal' | 'maxBytes'>;
+
+/** How an npy file is opened. */
 export interface OpenNpyOptions extends OpenOptions {
   /** The dtype of raw bytes (`'|V2'`), because NumPy saves bfloat16, float8 and int4 arrays without their name. */
   dtype?: DType;
 }
 
-const openNames: OptionNames<OpenOptions> = { mode: true };
-const openNpyNames: OptionNames<OpenNpyOptions> = { mode: true, dtype: true };
+/** How an npz file is opened. */
+export interface OpenNpzOptions extends OpenNpyOptions {
+  /**
+   * True to compare every array with its checksum before it is used. Without it, arrays above 1 MiB that are not compressed
+   * are not compared, because that would read all their bytes.
+   */
+  verify?: boolean;
+}
 
-type Read<H> = (file: OpenedFile) => Reading<H>;
-/** Makes the result from a header. Only for an asynchronous source may it return a promise. */
-type Make<H, T> = (file: OpenedFile, header: H) => T | Promise<T>;
+const openSyncNames: OptionNames<OpenSyncOptions> = { mode: true };
+const openNames: OptionNames<OpenOptions> = { ...openSyncNames, signal: true, maxBytes: true };
+const npyNames: OptionNames<Pick<OpenNpyOptions, 'dtype'>> = { dtype: true };
+const npzNames: OptionNames<Pick<OpenNpzOptions, 'dtype' | 'verify'>> = { ...npyNames, verify: 'boolean' };
 
-/** Opens a source and reads its header. Closes the file if that fails. */
-function open<H, T>(source: FileSource, mode: MapMode, read: Read<H>, make: Make<H, T>): T | Promise<T> {
+/** Checked options for any source. */
+interface Opening {
+  readonly mode: MapMode;
+  readonly signal: AbortSignal | undefined;
+  readonly maxBytes: number;
+}
+
+const MAX_WHOLE = 2 ** 30;
+
+function openingOf({ mode = 'r', signal, maxBytes = MAX_WHOLE }: OpenOptions): Opening {
   if (mode !== 'r' && mode !== 'c') throw new ArgumentValueError('mode', "'r' or 'c'", mode);
-  if (typeof source === 'string') return openPath(source, mode, read, make);
-  if (isA(source, URL)) return openUrl(new URL(source), mode, read, make); // a copy, because a URL can change
-  if (isA(source, Blob)) return openLater(new SourceFile(new BlobSource(source)), read, make);
-  throw new ArgumentTypeError('source', 'a path, a URL, a File or a Blob', source);
+  checkSignal(signal);
+  checkCount(maxBytes, 'maxBytes');
+  return { mode, signal, maxBytes };
 }
 
-function openPath<H, T>(path: string, mode: MapMode, read: Read<H>, make: Make<H, T>) {
+type Read<H> = (file: FileExtent) => Reading<H>;
+
+/** A kind of file: how its header is read, and what is made of it. */
+interface Kind<H, T> {
+  readonly format: Format;
+  readonly read: Read<H>;
+  /** The result for a file in memory. */
+  readonly make: (file: OpenedFile, header: H) => T;
+  /** The result for another source; as `make` when absent. */
+  readonly load?: (file: OpenedFile, header: H, opening: Opening) => Promise<T>;
+}
+
+/** Opens any source and reads its header. Closes the file if that fails. */
+async function open<H, T>(source: FileSource, opening: Opening, kind: Kind<H, T>): Promise<T> {
+  if (typeof source === 'string') return openPath(source, opening, kind);
+  if (isA(source, Blob)) return openLater(new SourceFile(new BlobSource(source)), opening, kind);
+  if (!isA(source, URL)) throw new ArgumentTypeError('source', 'a path, a URL, a File or a Blob', source);
+  const url = new URL(source); // a copy, because a URL can change
+  if (url.protocol === 'file:') return openPath(getHost().pathOf(url), opening, kind);
+  return openLater(await sourceOf(url, opening), opening, kind);
+}
+
+/** As `open`, at once. */
+function openSync<H, T>(path: FilePath, opening: Opening, kind: Kind<H, T>): T {
+  if (typeof path === 'string') return openPath(path, opening, kind);
+  if (isA(path, URL) && path.protocol === 'file:') return openPath(getHost().pathOf(path), opening, kind);
+  throw new ArgumentTypeError('path', 'a path or a file: URL (without Sync, also other URLs, Files and Blobs)', path);
+}
+
+function openPath<H, T>(path: string, { mode, signal }: Opening, { format, read, make }: Kind<H, T>): T {
   if (isUrl(path)) throw new ArgumentValueError('source', 'a path, or new URL(...)', path);
-  const file = new MappedFile(path, mode);
+  signal?.throwIfAborted();
+  const file = new MemoryFile(path, mode);
   try {
-    return make(file, file.now(read(file)));
+    return make(file, file.now(recognised(file, format, read)));
   } catch (error) {
     file.close();
     throw error;
   }
 }
 
-async function openUrl<H, T>(url: URL, mode: MapMode, read: Read<H>, make: Make<H, T>) {
-  if (url.protocol === 'file:') return openPath(getHost().pathOf(url), mode, read, make);
-  return openLater(new SourceFile(await UrlSource.open(url)), read, make);
-}
-
-async function openLater<H, T>(file: OpenedFile, read: Read<H>, make: Make<H, T>) {
+async function openLater<H, T>(file: OpenedFile, opening: Opening, { format, read, make, load }: Kind<H, T>) {
   try {
-    return await make(file, await file.later(read(file)));
+    const header = await file.later(recognised(file, format, read), opening.signal);
+    return await (load === undefined ? make(file, header) : load(file, header, opening));
   } catch (error) {
     file.close();
     throw error;
   }
+}
+
+async function sourceOf(url: URL, { signal, maxBytes }: Opening): Promise<SourceFile> {
+  return new SourceFile(await UrlSource.open(url, maxBytes, signal));
 }
 
 /**
- * Opens a safetensors file, or all shards of a model by its `*.index.json`. A path is mapped at once; a URL, File or
+ * Opens a safetensors file, or all shards of a model by its `*.index.json`. A path is mapped into memory; a URL, File or
  * Blob is read in ranges.
  */
-export function openSafetensors(source: string, options?: OpenOptions): SafetensorsFile;
-export function openSafetensors(source: URL | Blob, options?: OpenOptions): Promise<SafetensorsFile>;
-export function openSafetensors(source: FileSource, options: OpenOptions = {}): unknown {
+export async function openSafetensors(source: FileSource, options: OpenOptions = {}): Promise<SafetensorsFile> {
   checkOptions(options, openNames, "{ mode: 'c' }");
-  const mode = options.mode ?? 'r';
-  if (isIndex(source)) return openShards(source, mode);
-  return open(source, mode, readSafetensors, safetensorsFile);
+  const opening = openingOf(options);
+  return isIndex(source) ? open(source, opening, shards(opening)) : open(source, opening, safetensors);
 }
 
-function isIndex(source: FileSource): source is string | URL {
+/** As `openSafetensors`, at once. */
+export function openSafetensorsSync(path: FilePath, options: OpenSyncOptions = {}): SafetensorsFile {
+  checkOptions(options, openSyncNames, "{ mode: 'c' }");
+  const opening = openingOf(options);
+  return isIndex(path) ? openSync(path, opening, shards(opening)) : openSync(path, opening, safetensors);
+}
+
+const safetensors: Kind<SafetensorsHeader, SafetensorsFile> = {
+  format: 'safetensors',
+  read: readSafetensors,
+  make: safetensorsFile,
+};
+
+const shard: Kind<SafetensorsHeader, Shard> = {
+  format: 'safetensors',
+  read: readSafetensors,
+  make: (file, header) => ({ file, header }),
+};
+
+function isIndex(source: FileSource): source is FilePath {
   if (typeof source === 'string') return source.endsWith('.json');
   return isA(source, URL) && source.pathname.endsWith('.json');
 }
 
-function openShards(source: string | URL, mode: MapMode): unknown {
-  const asShard = (file: OpenedFile, header: SafetensorsHeader): Shard => ({ file, header });
-  const mapShards = (index: OpenedFile, parsed: ShardIndex): SafetensorsFile => {
-    const shards = new Map<string, Shard>();
+/** Requests of shards that run at a time. */
+const MOST_REQUESTS = 8;
+
+/** Calls `load` for each name, a few at a time. After an error no other call starts. */
+async function loadEach<T>(names: readonly string[], load: (name: string) => Promise<T>): Promise<Map<string, T>> {
+  const loaded = new Map<string, T>();
+  const waiting = [...names].reverse();
+  const work = async (): Promise<void> => {
+    for (let name = waiting.pop(); name !== undefined; name = waiting.pop()) {
+      try {
+        loaded.set(name, await load(name));
+      } catch (error) {
+        waiting.length = 0;
+        throw error;
+      }
+    }
+  };
+  await Promise.all(Array.from({ length: MOST_REQUESTS }, work));
+  return loaded;
+}
+
+/** The index of a model in several files. */
+function shards(opening: Opening): Kind<ShardIndex, SafetensorsFile> {
+  const make = (index: OpenedFile, parsed: ShardIndex): SafetensorsFile => {
+    const opened = new Map<string, Shard>();
     try {
       for (const name of new Set(parsed.weightMap.values())) {
-        const path = getHost().beside(index.path, name);
-        shards.set(name, openPath(path, mode, readSafetensors, asShard) as Shard);
+        opened.set(name, openPath(getHost().beside(index.path, name), opening, shard));
       }
-      const opened = shardedFile(index.path, parsed, shards);
+      const whole = shardedFile(index.path, parsed, opened);
       index.close();
-      return opened;
+      return whole;
     } catch (error) {
-      for (const { file } of shards.values()) file.close();
+      for (const { file } of opened.values()) file.close();
       throw error;
     }
   };
-  const loadShards = async (index: OpenedFile, parsed: ShardIndex): Promise<SafetensorsFile> => {
+  const load = async (index: OpenedFile, parsed: ShardIndex): Promise<SafetensorsFile> => {
     const names = [...new Set(parsed.weightMap.values())];
-    const openShard = async (name: string): Promise<[string, Shard]> => {
-      const file = new SourceFile(await UrlSource.open(new URL(name, index.path)));
-      return [name, await openLater(file, readSafetensors, asShard)];
+    const openShard = async (name: string): Promise<Shard> => {
+      return openLater(await sourceOf(new URL(name, index.path), opening), opening, shard);
     };
-    return shardedFile(index.path, parsed, new Map(await Promise.all(names.map(openShard))));
+    return shardedFile(index.path, parsed, await loadEach(names, openShard));
   };
-  return open(source, mode, readShardIndex, (index, parsed) =>
-    index.isMapped ? mapShards(index, parsed) : loadShards(index, parsed),
-  );
+  return { format: 'index', read: readShardIndex, make, load };
 }
 
 /** Opens a GGUF file: its metadata, float tensors as tensors, and quantised blocks as bytes with their description. */
-export function openGguf(source: string, options?: OpenOptions): GgufFile;
-export function openGguf(source: URL | Blob, options?: OpenOptions): Promise<GgufFile>;
-export function openGguf(source: FileSource, options: OpenOptions = {}): unknown {
+export async function openGguf(source: FileSource, options: OpenOptions = {}): Promise<GgufFile> {
   checkOptions(options, openNames, "{ mode: 'c' }");
-  return open(source, options.mode ?? 'r', readGguf, (file, header) => new GgufFile(file, header));
+  return open(source, openingOf(options), gguf);
 }
+
+/** As `openGguf`, at once. */
+export function openGgufSync(path: FilePath, options: OpenSyncOptions = {}): GgufFile {
+  checkOptions(options, openSyncNames, "{ mode: 'c' }");
+  return openSync(path, openingOf(options), gguf);
+}
+
+const gguf: Kind<GgufHeader, GgufFile> = {
+  format: 'gguf',
+  read: readGguf,
+  make: (file, header) => new GgufFile(file, header),
+};
 
 /** Opens an npz file. Its arrays have their names without `.npy`. Compressed and misaligned arrays are copied. */
-export function openNpz(source: string, options?: OpenNpyOptions): NpzFile;
-export function openNpz(source: URL | Blob, options?: OpenNpyOptions): Promise<NpzFile>;
-export function openNpz(source: FileSource, options: OpenNpyOptions = {}): unknown {
-  checkOptions(options, openNpyNames, "{ mode: 'c' }");
-  const read = npyOptions(options);
-  return open(source, options.mode ?? 'r', readZip, (file, members) => new NpzFile(file, members, read));
+export async function openNpz(source: FileSource, options: OpenNpzOptions = {}): Promise<NpzFile> {
+  checkOptions(options, { ...openNames, ...npzNames }, "{ mode: 'c' }");
+  return open(source, openingOf(options), npz(options));
 }
 
-/** Opens the array of an npy file, which stays mapped as long as the tensor lives. */
-export function openNpy(source: string, options?: OpenNpyOptions): Tensor;
-export function openNpy(source: URL | Blob, options?: OpenNpyOptions): Promise<Tensor>;
-export function openNpy(source: FileSource, options: OpenNpyOptions = {}): unknown {
-  checkOptions(options, openNpyNames, "{ mode: 'c' }");
-  const read = npyOptions(options);
-  function* readArray(file: OpenedFile): Reading<TensorEntry> {
-    const entry = yield* readNpy(file, 'array', 0, file.size, read);
-    if (read.dtype === null || read.dtype === entry.dtype) return entry;
+/** As `openNpz`, at once. */
+export function openNpzSync(path: FilePath, options: OpenSyncOptions<OpenNpzOptions> = {}): NpzFile {
+  checkOptions(options, { ...openSyncNames, ...npzNames }, "{ mode: 'c' }");
+  return openSync(path, openingOf(options), npz(options));
+}
+
+function npz(options: OpenSyncOptions<OpenNpzOptions>): Kind<Map<string, ZipMember>, NpzFile> {
+  const read = { ...npyOptions(options), verify: options.verify === true };
+  return { format: 'npz', read: readNpz, make: (file, members) => new NpzFile(file, members, read) };
+}
+
+/** Opens the array of an npy file. A mapped file stays mapped as long as the tensor lives. */
+export async function openNpy(source: FileSource, options: OpenNpyOptions = {}): Promise<Tensor> {
+  checkOptions(options, { ...openNames, ...npyNames }, "{ mode: 'c' }");
+  return open(source, openingOf(options), npy(options));
+}
+
+/** As `openNpy`, at once. */
+export function openNpySync(path: FilePath, options: OpenSyncOptions<OpenNpyOptions> = {}): Tensor {
+  checkOptions(options, { ...openSyncNames, ...npyNames }, "{ mode: 'c' }");
+  return openSync(path, openingOf(options), npy(options));
+}
+
+function npy(options: OpenSyncOptions<OpenNpyOptions>): Kind<TensorEntry, Tensor> {
+  const wanted = npyOptions(options);
+  function* read(file: FileExtent): Reading<TensorEntry> {
+    const entry = yield* readNpy(file, 'array', 0, file.size, wanted);
+    if (wanted.dtype === null || wanted.dtype === entry.dtype) return entry;
     throw new UnsupportedDTypeError(
       entry.dtype.name,
-      `Expected ${read.dtype.name} in ${file.path} but it has ${entry.dtype.name}; convert the tensor with astype()`,
+      `Expected ${wanted.dtype.name} in ${file.path} but it has ${entry.dtype.name}; convert the tensor with astype()`,
     );
   }
-  return open(source, options.mode ?? 'r', readArray, (file, entry) =>
-    file.isMapped ? mapArray(file, entry) : loadArray(file, entry),
-  );
+  return { format: 'npy', read, make: arrayOf, load: loadArray };
 }
 
-function mapArray(file: OpenedFile, entry: TensorEntry): Tensor {
+function arrayOf(file: OpenedFile, entry: TensorEntry): Tensor {
   const tensor = new Tensor(file.tensor(entry));
   file.close();
   return tensor;
 }
 
-async function loadArray(file: OpenedFile, entry: TensorEntry): Promise<Tensor> {
-  return new Tensor(await file.load(entry, { signal: undefined, onProgress: undefined }));
+async function loadArray(file: OpenedFile, entry: TensorEntry, { signal }: Opening): Promise<Tensor> {
+  return new Tensor(await file.load(entry, { signal, onProgress: undefined }));
 }
 
-function npyOptions({ dtype }: OpenNpyOptions): NpyOptions {
+function npyOptions({ dtype }: Pick<OpenNpyOptions, 'dtype'>): NpyOptions {
   return { dtype: dtype === undefined ? null : parseDType(dtype) };
 }

@@ -1,9 +1,10 @@
-/** An open file that one or several tensor files use: a mapping, or an asynchronous source. */
+/** An open file that one or several tensor files use: in memory, or an asynchronous source. */
 
 import { cpu } from '../device.js';
 import { BufferError } from '../errors.js';
 import { allocateLike } from '../storage/allocate.js';
 import { Descriptor, Flag } from '../storage/descriptor.js';
+import { findLayout } from '../storage/layouts.js';
 import type { Storage } from '../storage/storage.js';
 import { convertElements } from '../values/convert.js';
 import { byteRange, type TensorEntry } from './entry.js';
@@ -13,8 +14,11 @@ import type { Source } from './source.js';
 
 /** Progress of `getAsync`. */
 export interface Progress {
+  /** The tensor that is being read. */
   readonly name: string;
+  /** Bytes that were read so far. */
   readonly loaded: number;
+  /** Bytes to read. */
   readonly total: number;
 }
 
@@ -27,12 +31,12 @@ export abstract class OpenedFile {
   abstract readonly path: string;
   abstract readonly size: number;
   /** True when tensors are available without a promise. */
-  abstract readonly isMapped: boolean;
+  abstract readonly isInMemory: boolean;
 
   /** Runs a parser synchronously. Throws for an asynchronous source. */
   abstract now<T>(reading: Reading<T>): T;
-  abstract later<T>(reading: Reading<T>): Promise<T>;
-  /** The tensor, over the file's own memory if possible. For mapped files only. */
+  abstract later<T>(reading: Reading<T>, signal?: AbortSignal): Promise<T>;
+  /** The tensor, over the file's own memory if possible. For files in memory only. */
   abstract tensor(entry: TensorEntry): Descriptor;
   abstract load(entry: TensorEntry, options: LoadOptions): Promise<Descriptor>;
   /** The bytes from `start` to `end`, in the file's own memory; null when it has none. */
@@ -43,7 +47,7 @@ export abstract class OpenedFile {
 /** Allocates host memory for a tensor whose bytes are copied from a file, with the element order of the file. */
 export function allocateEntry({ shape, strides, dtype, flags }: TensorEntry, more: number): Descriptor {
   const { storage } = allocateLike(shape, dtype, flags);
-  return new Descriptor(storage, dtype, cpu, shape, strides, 0, flags | more | Flag.isCopied);
+  return new Descriptor(storage, findLayout(dtype, cpu, shape, strides, flags | more | Flag.isCopied), 0);
 }
 
 /** All bytes of host memory that this package allocated. */
@@ -68,9 +72,10 @@ export function isAligned({ dtype, start, swap }: TensorEntry): boolean {
   return swap === 0 && start % dtype.alignment === 0;
 }
 
-export class MappedFile extends OpenedFile {
+/** A path: a large file is mapped, and a small one is read. */
+export class MemoryFile extends OpenedFile {
   readonly size: number;
-  private readonly mapping: Storage;
+  private readonly memory: Storage;
   private readonly flags: number;
   private readonly reader: Reader;
 
@@ -80,17 +85,17 @@ export class MappedFile extends OpenedFile {
   ) {
     super();
     const host = getHost();
-    this.mapping = host.map(path, mode);
-    this.size = this.mapping.nbytes;
+    this.memory = host.open(path, mode);
+    this.size = this.memory.nbytes;
     this.flags = mode === 'r' ? Flag.readonly : 0;
-    const { mapping } = this;
+    const { memory } = this;
     this.reader = {
-      read: (offset, length) => host.read(mapping, offset, length),
+      read: (offset, length) => host.read(memory, offset, length),
       inflate: (request) => host.inflate(request),
     };
   }
 
-  get isMapped(): boolean {
+  get isInMemory(): boolean {
     return true;
   }
 
@@ -105,14 +110,14 @@ export class MappedFile extends OpenedFile {
   tensor(entry: TensorEntry): Descriptor {
     const { dtype, shape, strides, start, nbytes, flags } = entry;
     if (!isAligned(entry)) return this.copied(entry);
-    const part = getHost().part(this.mapping, start, nbytes);
-    return new Descriptor(part, dtype, cpu, shape, strides, 0, flags | this.flags);
+    const part = getHost().part(this.memory, start, nbytes);
+    return new Descriptor(part, findLayout(dtype, cpu, shape, strides, flags | this.flags), 0);
   }
 
   private copied(entry: TensorEntry): Descriptor {
     const copy = allocateEntry(entry, this.flags);
     const { start, nbytes } = entry;
-    convertElements(byteRange(this.mapping, start, nbytes), byteRange(copy.storage, 0, nbytes));
+    convertElements(byteRange(this.memory, start, nbytes), byteRange(copy.storage, 0, nbytes));
     if (entry.swap > 0) swapBytes(bytesOf(copy), entry.swap);
     copy.storage.commit();
     return copy;
@@ -123,12 +128,12 @@ export class MappedFile extends OpenedFile {
   }
 
   bytes(start: number, end: number): Descriptor {
-    this.mapping.refs++;
-    return byteRange(this.mapping, start, end - start, cpu, this.flags);
+    this.memory.refs++;
+    return byteRange(this.memory, start, end - start, cpu, this.flags);
   }
 
   close(): void {
-    this.mapping.release();
+    this.memory.release();
   }
 }
 
@@ -145,7 +150,7 @@ export class SourceFile extends OpenedFile {
     return this.source.size;
   }
 
-  get isMapped(): boolean {
+  get isInMemory(): boolean {
     return false;
   }
 
@@ -155,8 +160,8 @@ export class SourceFile extends OpenedFile {
     );
   }
 
-  later<T>(reading: Reading<T>): Promise<T> {
-    return readLater(reading, this.source);
+  later<T>(reading: Reading<T>, signal?: AbortSignal): Promise<T> {
+    return readLater(reading, this.source, signal);
   }
 
   tensor(): never {

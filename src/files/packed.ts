@@ -4,7 +4,7 @@ import { cpu } from '../device.js';
 import { allocateLike } from '../storage/allocate.js';
 import { type Descriptor, Flag } from '../storage/descriptor.js';
 import { convertElementsAsync } from '../values/convert.js';
-import { transposeLayout } from '../view-layout.js';
+import { transposeExtent } from '../view-layout.js';
 import { byteRange, uint8 } from './entry.js';
 
 /**
@@ -17,7 +17,7 @@ const LARGEST_BUFFER = 2 ** 32 - 1;
 
 /** True when the elements are column-major but not row-major. */
 export function isColumnMajor(descriptor: Descriptor): boolean {
-  return !descriptor.isContiguous && descriptor.derive(transposeLayout(descriptor.layout)).isContiguous;
+  return !descriptor.isContiguous && descriptor.derive(transposeExtent(descriptor.extent)).isContiguous;
 }
 
 /** The packed bytes in pieces, by rows, or by columns if `isFortran`. Each piece is valid until the next is taken. */
@@ -26,7 +26,7 @@ export async function* packedBytes(
   padded: boolean,
   isFortran = false,
 ): AsyncGenerator<Uint8Array> {
-  const ordered = isFortran ? descriptor.derive(transposeLayout(descriptor.layout)) : descriptor;
+  const ordered = isFortran ? descriptor.derive(transposeExtent(descriptor.extent)) : descriptor;
   if (ordered.size === 0) return;
   const packed = await packInHost(ordered, padded);
   try {

@@ -41,7 +41,7 @@ export interface Reader {
 
 /** Answers later. */
 export interface AsyncReader {
-  read(offset: number, length: number): Promise<Uint8Array>;
+  read(offset: number, length: number, signal?: AbortSignal): Promise<Uint8Array>;
   inflate(request: Deflated): Promise<Uint8Array>;
 }
 
@@ -56,12 +56,13 @@ export function readNow<T>(reading: Reading<T>, reader: Reader): T {
 }
 
 /** As `readNow`, for a reader that answers later. */
-export async function readLater<T>(reading: Reading<T>, reader: AsyncReader): Promise<T> {
+export async function readLater<T>(reading: Reading<T>, reader: AsyncReader, signal?: AbortSignal): Promise<T> {
   let step = reading.next();
   while (step.done !== true) {
+    signal?.throwIfAborted();
     const request = step.value;
     step = reading.next(
-      await ('deflated' in request ? reader.inflate(request) : reader.read(request.offset, request.length)),
+      await ('deflated' in request ? reader.inflate(request) : reader.read(request.offset, request.length, signal)),
     );
   }
   return step.value;

@@ -4,10 +4,14 @@ import { FileFormatError } from './error.js';
 import type { OpenedFile } from './opened.js';
 import type { SafetensorsHeader } from './safetensors.js';
 import type { ShardIndex } from './shards.js';
-import { EntryFile, type Located, locatedIn } from './tensor-file.js';
+import { type Located, locatedIn, TensorFile } from './tensor-file.js';
 
-/** An open safetensors file, or all shards of a model. */
-export class SafetensorsFile extends EntryFile {
+/**
+ * An open safetensors file, or all shards of a model.
+ *
+ * @hideconstructor
+ */
+export class SafetensorsFile extends TensorFile {
   constructor(
     path: string,
     files: readonly OpenedFile[],

@@ -5,7 +5,8 @@ import { ArgumentTypeError, ArgumentValueError, UnsupportedDTypeError } from '..
 import { MAX_NDIM } from '../layout.js';
 import { entryBytes, plainEntry, type TensorEntry } from './entry.js';
 import { FileFormatError } from './error.js';
-import { JsonScanner } from './json.js';
+import { isWellFormed, JsonScanner } from './json.js';
+import { checkNames, MAX_HEADER } from './limits.js';
 import { bytesAt, type FileExtent, type Reading, readU64, viewOf } from './reading.js';
 
 /** Our dtypes by the names of the format. */
@@ -39,8 +40,6 @@ const infos = new Map<string, DTypeInfo>(
 );
 const names = new Map<string, string>(Object.entries(safetensorsDTypes).map(([name, base]) => [base, name]));
 
-/** The limit of the reference implementation. */
-const MAX_HEADER = 100_000_000;
 /** Data starts at a multiple of this, which is the size of a cache line and XLA's requirement. */
 export const ALIGNMENT = 64;
 
@@ -69,23 +68,27 @@ function parseSafetensors(file: FileExtent, header: Uint8Array): SafetensorsHead
   json.object((name) => {
     if (name === '__metadata__') {
       if (metadata !== null) json.refuse("'__metadata__' occurs twice");
-      metadata = readMetadata(json);
+      metadata = readMetadata(json, file.path);
       return;
     }
     if (entries.has(name)) json.refuse(`the tensor '${name}' occurs twice`);
     entries.set(name, readEntry(json, file, name, dataStart));
+    checkNames(file.path, 8, entries.size, 'tensors');
   });
   json.end();
   checkCover(file, entries, dataStart);
   return { metadata: metadata ?? {}, entries };
 }
 
-function readMetadata(json: JsonScanner): Record<string, string> {
-  const metadata: Record<string, string> = Object.create(null);
+function readMetadata(json: JsonScanner, path: string): Record<string, string> {
+  const pairs = new Map<string, string>();
   json.object((key) => {
-    if (key in metadata) json.refuse(`the metadata '${key}' occurs twice`);
-    metadata[key] = json.string();
+    if (pairs.has(key)) json.refuse(`the metadata '${key}' occurs twice`);
+    pairs.set(key, json.string());
+    checkNames(path, 8, pairs.size, 'pairs of metadata');
   });
+  const metadata: Record<string, string> = Object.create(null);
+  for (const [key, value] of pairs) metadata[key] = value;
   return metadata;
 }
 
@@ -166,12 +169,19 @@ export function orderForAlignment<T extends Planned>(tensors: readonly T[]): T[]
   return [...tensors].sort((a, b) => key(b) - key(a));
 }
 
+/** Throws for half a surrogate pair, which UTF-8 cannot hold, and which no other reader accepts. */
+export function checkText(text: string, argument: string): void {
+  if (!isWellFormed(text)) throw new ArgumentValueError(argument, 'text without half a surrogate pair', text);
+}
+
 /** The header for tensors in the order they will be written, padded so that the data is aligned. */
 export function formatSafetensors(tensors: readonly Planned[], metadata: Readonly<Record<string, string>>): Uint8Array {
   const fields: string[] = [];
   const pairs = Object.entries(metadata);
   for (const [key, value] of pairs) {
     if (typeof value !== 'string') throw new ArgumentTypeError(`metadata['${key}']`, 'a string', value);
+    checkText(key, 'metadata');
+    checkText(value, `metadata['${key}']`);
   }
   if (pairs.length > 0) fields.push(`"__metadata__":${JSON.stringify(Object.fromEntries(pairs))}`);
   let at = 0;

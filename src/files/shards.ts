@@ -2,6 +2,7 @@
 
 import { FileFormatError } from './error.js';
 import { JsonScanner } from './json.js';
+import { checkNames, MAX_HEADER } from './limits.js';
 import { bytesAt, type FileExtent, type Reading } from './reading.js';
 
 export interface ShardIndex {
@@ -10,13 +11,10 @@ export interface ShardIndex {
   readonly weightMap: ReadonlyMap<string, string>;
 }
 
-/** The same limit as for a header. */
-const MAX_INDEX = 100_000_000;
-
 /** Reads and checks an index. File names must stay in the same folder: separators, drives and `..` are rejected. */
 export function* readShardIndex(file: FileExtent): Reading<ShardIndex> {
-  if (file.size > MAX_INDEX) {
-    throw new FileFormatError(file.path, 0, `the index has ${file.size} bytes; ${MAX_INDEX} are allowed`);
+  if (file.size > MAX_HEADER) {
+    throw new FileFormatError(file.path, 0, `the index has ${file.size} bytes; ${MAX_HEADER} are allowed`);
   }
   const json = new JsonScanner(file.path, 0, yield* bytesAt(file, 0, file.size, 'the index'), 'the index');
   let metadata: unknown;
@@ -35,6 +33,7 @@ export function* readShardIndex(file: FileExtent): Reading<ShardIndex> {
       const shard = json.string();
       if (!isFileName(shard)) json.refuse(`'${name}' is in '${shard}', which is not a file name in this folder`);
       map.set(name, shard);
+      checkNames(file.path, 0, map.size, 'tensors');
     });
   });
   json.end();

@@ -2,6 +2,7 @@
 
 import { isDLPackError, textOf } from '../errors.js';
 import { FileError, FileFormatError } from './error.js';
+import { newBytes } from './limits.js';
 import { type AsyncReader, type Deflated, MAX_RATIO } from './reading.js';
 
 /** A file that is read in ranges. */
@@ -11,8 +12,8 @@ export abstract class Source implements AsyncReader {
   /** The bytes of a range, in pieces, in order. */
   abstract stream(offset: number, length: number, signal?: AbortSignal): AsyncGenerator<Uint8Array>;
 
-  read(offset: number, length: number): Promise<Uint8Array> {
-    return gather(length, this.stream(offset, length));
+  read(offset: number, length: number, signal?: AbortSignal): Promise<Uint8Array> {
+    return gather(length, this.stream(offset, length, signal));
   }
 
   inflate(request: Deflated): Promise<Uint8Array> {
@@ -53,7 +54,7 @@ async function* pieces(
 
 /** Collects the bytes of a range. */
 async function gather(length: number, pieces: AsyncIterable<Uint8Array>): Promise<Uint8Array> {
-  const bytes = new Uint8Array(length);
+  const bytes = newBytes(length);
   let at = 0;
   for await (const piece of pieces) {
     bytes.set(piece, at);
@@ -83,7 +84,7 @@ async function* exactly(
 /** Decompresses with the API that browsers have. */
 async function inflateStream({ deflated, size, isPrefix }: Deflated): Promise<Uint8Array> {
   const stream = new Blob([deflated as BlobPart]).stream().pipeThrough(new DecompressionStream('deflate-raw'));
-  const bytes = new Uint8Array(isPrefix ? Math.min(size, deflated.length * MAX_RATIO) : size);
+  const bytes = newBytes(isPrefix ? Math.min(size, deflated.length * MAX_RATIO) : size);
   let at = 0;
   try {
     for await (const piece of pieces('', stream as ReadableStream<Uint8Array>)) {
@@ -141,12 +142,13 @@ export class UrlSource extends Source {
     return this.url.href;
   }
 
-  /** Requests the beginning of the file. A server without range support sends the whole file, which is then kept. */
-  static async open(url: URL, signal?: AbortSignal): Promise<Source> {
+  /**
+   * Requests the beginning of the file. A server without range support sends the whole file, which is then kept, unless it
+   * has more than `most` bytes.
+   */
+  static async open(url: URL, most: number, signal?: AbortSignal): Promise<Source> {
     const response = await request(url, 0, FIRST_PIECE, signal);
-    if (response.status === 200) {
-      return new BlobSource(await response.blob().catch(failed(url.href, signal)), url.href);
-    }
+    if (response.status === 200) return new BlobSource(await wholeOf(url, response, most, signal), url.href);
     const match = /^bytes 0-([0-9]+)\/([0-9]+)$/.exec(response.headers.get('content-range') ?? '');
     const size = Number(match?.[2]);
     if (match === null || !Number.isSafeInteger(size)) {
@@ -158,9 +160,9 @@ export class UrlSource extends Source {
     return new UrlSource(url, size, versionOf(response), first);
   }
 
-  override async read(offset: number, length: number): Promise<Uint8Array> {
+  override async read(offset: number, length: number, signal?: AbortSignal): Promise<Uint8Array> {
     if (offset + length <= this.first.length) return this.first.slice(offset, offset + length);
-    return super.read(offset, length);
+    return super.read(offset, length, signal);
   }
 
   async *stream(offset: number, length: number, signal?: AbortSignal): AsyncGenerator<Uint8Array> {
@@ -170,13 +172,37 @@ export class UrlSource extends Source {
       await response.body?.cancel();
       throw new FileError(this.path, 'ESTALE', 'the file changed on the server while it was read');
     }
-    const range = response.headers.get('content-range');
-    if (range !== null && !range.startsWith(`bytes ${offset}-`)) {
+    // A server that does not say which bytes it sends may send others.
+    const range = response.headers.get('content-range') ?? 'no range';
+    if (range !== `bytes ${offset}-${offset + length - 1}/${this.size}`) {
       await response.body?.cancel();
       throw new FileError(this.path, 'EPROTO', `the server answered '${range}' for bytes from ${offset} on`);
     }
     yield* exactly(this.path, offset, length, pieces(this.path, bodyOf(response), signal));
   }
+}
+
+/** The whole file that a server sent. Stops when there are more than `most` bytes, because a server may never end. */
+async function wholeOf(url: URL, response: Response, most: number, signal?: AbortSignal): Promise<Blob> {
+  const kept: BlobPart[] = [];
+  let size = 0;
+  const tooLarge = () =>
+    new FileError(
+      url.href,
+      'EFBIG',
+      `the server supports no ranges and sends more than ${most} bytes; pass a larger maxBytes, or a server with ranges`,
+    );
+  const claimed = Number(response.headers.get('content-length') ?? 0);
+  if (claimed > most) {
+    await response.body?.cancel();
+    throw tooLarge();
+  }
+  for await (const piece of pieces(url.href, bodyOf(response), signal)) {
+    size += piece.length;
+    if (size > most) throw tooLarge();
+    kept.push(piece as Uint8Array<ArrayBuffer>);
+  }
+  return new Blob(kept);
 }
 
 function bodyOf(response: Response): ReadableStream<Uint8Array> {

@@ -1,10 +1,11 @@
 /// <reference lib="esnext.disposable" preserve="true" />
 /** TensorFile: an open file of named tensors. Its tensors may outlive it. */
 
-import { checkOptions, type OptionNames } from '../base/options.js';
+import { checkOptions, nearest, type OptionNames } from '../base/options.js';
 import { type Device, type DeviceInfo, parseDevice } from '../device.js';
 import type { DType } from '../dtype.js';
-import { ArgumentTypeError, ArgumentValueError, DisposedError, isA } from '../errors.js';
+import { ArgumentTypeError, ArgumentValueError, DisposedError, type DLPackError, isA } from '../errors.js';
+import { type Expected, expectTaken, type TensorSpec } from '../spec.js';
 import type { Descriptor } from '../storage/descriptor.js';
 import { disposeSymbol } from '../storage/storage.js';
 import { Tensor } from '../tensor.js';
@@ -15,20 +16,25 @@ import { type Arriving, type Sent, Uploader } from './upload.js';
 
 /** The description of a tensor in a file, without its data. */
 export interface TensorInfo {
+  /** Its name in the file. */
   readonly name: string;
+  /** The element type. */
   readonly dtype: DType;
+  /** The lengths of the axes. */
   readonly shape: readonly number[];
+  /** Its bytes. */
   readonly nbytes: number;
   /** The file that holds the tensor. */
   readonly path: string;
   /** The position of its bytes in the file; null for a compressed member of an npz file. */
   readonly offset: number | null;
-  /** True when `get` shares the file's memory. False when `get` copies, and then the tensor's `isCopied` is true. */
+  /** True when `get` shares the memory of the open file. False when `get` copies, and then the tensor's `isCopied` is true. */
   readonly isShared: boolean;
   /** Describes blocks of quantised numbers, whose bytes the tensor holds. */
   readonly quantization?: Quantization;
 }
 
+/** Where a tensor goes, and how. */
 export interface GetOptions {
   /** The target device. The default is host memory. */
   device?: Device;
@@ -38,37 +44,55 @@ export interface GetOptions {
   onProgress?: (progress: Progress) => void;
 }
 
+const specNames: OptionNames<Pick<TensorSpec, 'dtype' | 'shape'>> = { dtype: true, shape: true };
 const getNames: OptionNames<GetOptions> = { device: true, signal: true, onProgress: true };
 
 /** The location of a tensor. */
 export interface Located {
   readonly file: OpenedFile;
   readonly entry: TensorEntry;
-  /** Makes the tensor if it is not simply a part of the file. */
-  readonly unpack?: () => Reading<Descriptor>;
+  /** Makes the tensor if it must be checked or decompressed first. */
+  readonly make?: () => Reading<Descriptor>;
+  readonly isCompressed?: boolean;
 }
 
 /** Bytes between two tensors that are uploaded with them. */
 const GAP = 4096;
+/** The most names that a misspelt name is compared with. */
+const MOST_COMPARED = 10_000;
 
-/** An open file of named tensors. */
-export abstract class TensorFile implements Iterable<[name: string, tensor: Tensor]> {
+/**
+ * An open file of named tensors.
+ *
+ * @hideconstructor
+ */
+export class TensorFile implements Iterable<[name: string, tensor: Tensor]> {
   constructor(
+    /** The file, as it was named. */
     readonly path: string,
     private files: readonly OpenedFile[] | null,
+    /** Where the header places the tensors. */
+    private readonly places: ReadonlyMap<string, Located>,
   ) {}
 
   /** Names of all tensors, in the order of the file. */
-  abstract readonly names: readonly string[];
-  /**
-   * The location of a tensor; null for an unknown name. If the header of the file does not contain the location, the result
-   * is a Reading that finds it, and the file is the only one. Reads headers, never data.
-   */
-  protected abstract locate(name: string): Reading<Located> | Located | null;
+  get names(): readonly string[] {
+    return [...this.places.keys()];
+  }
 
   /** Number of tensors. */
   get size(): number {
-    return this.names.length;
+    return this.places.size;
+  }
+
+  /**
+   * The location of a tensor; null for an unknown name. If the header of the file does not contain the location, the result
+   * is a Reading that finds it, and the file is the only one. Reads headers, never data.
+   *
+   * @internal
+   */
+  protected locate(name: string): Reading<Located> | Located | null {
+    return this.places.get(name) ?? null;
   }
 
   /** True when the file has a tensor of this name. */
@@ -83,30 +107,41 @@ export abstract class TensorFile implements Iterable<[name: string, tensor: Tens
   }
 
   /**
-   * A tensor over the mapped file. Data is read only when elements are accessed. A misaligned, compressed or big-endian
-   * tensor is copied, and then `isCopied` is true.
+   * A tensor over the memory of the file. Data of a mapped file is read only when elements are accessed. A misaligned, compressed or big-endian
+   * tensor is copied, and then `isCopied` is true. With a spec it throws a `SpecError` for another tensor, and the compiler knows
+   * its dtype and shape: `file.get('weight', { dtype: 'float32', shape: [null, 3] })`.
    */
-  get(name: string): Tensor {
-    const { file, entry, unpack } = this.located(name);
-    return new Tensor(unpack === undefined ? file.tensor(entry) : file.now(unpack()));
+  get<const S extends Pick<TensorSpec, 'dtype' | 'shape'>>(name: string, spec: S): Expected<Tensor, S>;
+  get(name: string): Tensor;
+  get(name: string, spec: Pick<TensorSpec, 'dtype' | 'shape'> = {}): Tensor {
+    checkOptions(spec, specNames, "{ dtype: 'float32' }");
+    const { file, entry, make } = this.located(name);
+    return expectTaken(new Tensor(make === undefined ? file.tensor(entry) : file.now(make())), spec);
   }
 
-  /** A tensor from any file, on any device, without blocking for long. */
-  async getAsync(name: string, options: GetOptions = {}): Promise<Tensor> {
-    return (await this.load([name], options)).get(name) as Tensor;
+  /**
+   * A tensor from any file, on any device, without blocking for long. With `dtype` or `shape` the promise is rejected with a
+   * `SpecError` for another tensor, and the compiler knows them, as for `get`.
+   */
+  getAsync(name: string, options?: GetOptions): Promise<Tensor>;
+  getAsync<const S extends Pick<TensorSpec, 'dtype' | 'shape'>>(
+    name: string,
+    options: GetOptions & S,
+  ): Promise<Expected<Tensor, S>>;
+  async getAsync(name: string, options: GetOptions & Pick<TensorSpec, 'dtype' | 'shape'> = {}): Promise<Tensor> {
+    checkOptions(options, { ...getNames, ...specNames }, "{ device: 'cuda:0' }");
+    return expectTaken((await this.load([name], options)).get(name) as Tensor, options);
   }
 
   /** All tensors by their names. If one of them cannot be loaded, the others are disposed and the promise is rejected. */
   async getAllAsync(options: GetOptions = {}): Promise<Map<string, Tensor>> {
+    checkOptions(options, getNames, "{ device: 'cuda:0' }");
     return this.load(this.names, options);
   }
 
   private async load(names: readonly string[], options: GetOptions): Promise<Map<string, Tensor>> {
-    checkOptions(options, getNames, "{ device: 'cuda:0' }");
     const { signal, onProgress } = options;
-    if (signal !== undefined && !isA(signal, AbortSignal)) {
-      throw new ArgumentTypeError('signal', 'an AbortSignal', signal);
-    }
+    checkSignal(signal);
     if (onProgress !== undefined && typeof onProgress !== 'function') {
       throw new ArgumentTypeError('onProgress', 'a function', onProgress);
     }
@@ -172,7 +207,7 @@ export abstract class TensorFile implements Iterable<[name: string, tensor: Tens
     let total = 0;
     for (const name of names) {
       const found = this.found(name);
-      total += isReading(found) || found.unpack !== undefined ? Number.POSITIVE_INFINITY : found.entry.nbytes;
+      total += isReading(found) ? Number.POSITIVE_INFINITY : found.entry.nbytes;
     }
     return total;
   }
@@ -188,11 +223,11 @@ export abstract class TensorFile implements Iterable<[name: string, tensor: Tens
     let holder: OpenedFile | null = null;
     for (let i = at; i < names.length && (i === at || end - start < limit); i++) {
       const found = this.found(names[i] as string);
-      if (isReading(found) || found.unpack !== undefined) break;
+      if (isReading(found) || found.make !== undefined) break;
       const { file, entry } = found;
       const { name, nbytes, dtype, shape, strides, flags } = entry;
       const follows = holder === null || (file === holder && entry.start >= end && entry.start - end <= GAP);
-      if (!follows || !file.isMapped || entry.swap !== 0) break;
+      if (!follows || !file.isInMemory || entry.swap !== 0) break;
       if (holder === null) {
         holder = file;
         start = entry.start;
@@ -207,9 +242,10 @@ export abstract class TensorFile implements Iterable<[name: string, tensor: Tens
   /** A tensor in host memory. */
   private async loadHost(name: string, loading: LoadOptions): Promise<Descriptor> {
     const found = this.found(name);
-    const { file, entry, unpack } = isReading(found) ? await this.onlyFile().later(found) : found;
+    const { signal } = loading;
+    const { file, entry, make } = isReading(found) ? await this.onlyFile().later(found, signal) : found;
     this.check();
-    return unpack === undefined ? file.load(entry, loading) : file.later(unpack());
+    return make === undefined ? file.load(entry, loading) : file.later(make(), signal);
   }
 
   /** Each name with its tensor, as `get` makes it. */
@@ -218,18 +254,19 @@ export abstract class TensorFile implements Iterable<[name: string, tensor: Tens
   }
 
   /** Closes the file. Its tensors stay valid, and the mapping ends with the last of them. */
-  close(): void {
+  dispose(): void {
     const { files } = this;
     this.files = null;
     for (const file of files ?? []) file.close();
   }
 
+  /** Closes the file at the end of a block that begins with `using`. */
   [disposeSymbol](): void {
-    this.close();
+    this.dispose();
   }
 
   private check(): void {
-    if (this.files === null) throw new DisposedError(`Expected an open file but ${this.path} was closed`);
+    if (this.files === null) throw new DisposedError(`Expected an open file but ${this.path} was disposed`);
   }
 
   private onlyFile(): OpenedFile {
@@ -241,7 +278,22 @@ export abstract class TensorFile implements Iterable<[name: string, tensor: Tens
     const found = this.locate(name);
     if (found !== null) return found;
     if (typeof name !== 'string') throw new ArgumentTypeError('name', 'the name of a tensor', name);
-    throw new ArgumentValueError('name', `one of the ${this.size} tensors in ${this.path}`, name);
+    throw this.missing(name);
+  }
+
+  /**
+   * The error for a name that `locate` does not find.
+   *
+   * @internal
+   */
+  protected missing(name: string): DLPackError {
+    return new ArgumentValueError('name', `one of the ${this.size} tensors in ${this.path}`, name, this.advice(name));
+  }
+
+  /** The name that was probably meant. Comparing with many names would take too long. */
+  private advice(name: string): string {
+    const meant = this.size > MOST_COMPARED ? null : nearest(name, this.names);
+    return meant === null ? '' : `did you mean '${meant}'?`;
   }
 
   private located(name: string): Located {
@@ -250,11 +302,17 @@ export abstract class TensorFile implements Iterable<[name: string, tensor: Tens
   }
 }
 
+/** Throws for an option `signal` that is no signal. */
+export function checkSignal(signal: unknown): asserts signal is AbortSignal | undefined {
+  if (signal === undefined || isA(signal, AbortSignal)) return;
+  throw new ArgumentTypeError('signal', 'an AbortSignal', signal);
+}
+
 function isReading(found: Reading<Located> | Located): found is Reading<Located> {
   return 'next' in found;
 }
 
-function describeLocated({ file, entry, unpack }: Located): TensorInfo {
+function describeLocated({ file, entry, isCompressed = false }: Located): TensorInfo {
   const { name, dtype, shape, nbytes, start, quantization } = entry;
   return {
     name,
@@ -262,33 +320,10 @@ function describeLocated({ file, entry, unpack }: Located): TensorInfo {
     shape: [...shape],
     nbytes,
     path: file.path,
-    offset: unpack === undefined ? start : null,
-    isShared: file.isMapped && unpack === undefined && isAligned(entry),
+    offset: isCompressed ? null : start,
+    isShared: file.isInMemory && !isCompressed && isAligned(entry),
     ...(quantization === null ? {} : { quantization }),
   };
-}
-
-/** A file whose header locates every tensor. */
-export class EntryFile extends TensorFile {
-  constructor(
-    path: string,
-    files: readonly OpenedFile[],
-    private readonly places: ReadonlyMap<string, Located>,
-  ) {
-    super(path, files);
-  }
-
-  get names(): readonly string[] {
-    return [...this.places.keys()];
-  }
-
-  override get size(): number {
-    return this.places.size;
-  }
-
-  protected locate(name: string): Located | null {
-    return this.places.get(name) ?? null;
-  }
 }
 
 /** The tensors of one file. */

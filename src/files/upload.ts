@@ -7,11 +7,12 @@ import { allocateLike } from '../storage/allocate.js';
 import { Descriptor, Flag } from '../storage/descriptor.js';
 import {
   type DeviceBackend,
-  getDeviceBackend,
   loadAdvice,
+  loadDeviceBackend,
   type Upload,
   type UploadPart,
 } from '../storage/device-backend.js';
+import { findLayout } from '../storage/layouts.js';
 import type { Storage } from '../storage/storage.js';
 import { byteRange } from './entry.js';
 import type { LoadOptions, Progress } from './opened.js';
@@ -95,7 +96,7 @@ export class Uploader {
     private readonly device: DeviceInfo,
     total: number,
   ) {
-    const backend = getDeviceBackend(device);
+    const backend = loadDeviceBackend(device);
     if (backend === null) {
       throw new UnsupportedDeviceError(
         device.name,
@@ -175,13 +176,13 @@ export class Uploader {
     return moved;
   }
 
-  /** For a backend without uploads. */
+  /** For a backend without uploads, and memory that it cannot upload. */
   private copy(source: Descriptor, parts: readonly UploadPart[]): Upload {
     const start = source.bitOffset / 8;
     const copyAll = async () => {
       for (const { offset, nbytes, target, targetOffset } of parts) {
         const from = bytesOf(source, start + offset, nbytes);
-        await this.backend.copyAsync(from, bytesOf(target, targetOffset, nbytes), true);
+        await this.backend.copyAsync(from, bytesOf(target, targetOffset, nbytes), true, null);
       }
     };
     const arrived = copyAll();
@@ -191,7 +192,7 @@ export class Uploader {
   private allocate({ dtype, shape, strides, flags }: Sent): Descriptor {
     const kept = flags & Flag.subBytePadded;
     const { storage } = allocateLike(shape, dtype, kept, this.device);
-    return new Descriptor(storage, dtype, this.device, shape, strides, 0, kept);
+    return new Descriptor(storage, findLayout(dtype, this.device, shape, strides, kept), 0);
   }
 }
 

@@ -4,6 +4,7 @@
  */
 
 import { checkObject, checkOptions, type OptionNames } from '../base/options.js';
+import { sizeBytes } from '../dtype.js';
 import { ArgumentTypeError, ArgumentValueError, adviceFor, isA, isUsable } from '../errors.js';
 import type { Descriptor } from '../storage/descriptor.js';
 import { descriptorOf, TensorView } from '../view.js';
@@ -11,8 +12,15 @@ import { crc32 } from './crc32.js';
 import { getHost, isUrl, type Target } from './host.js';
 import { formatNpy } from './npy.js';
 import { isColumnMajor, packedBytes } from './packed.js';
-import { formatSafetensors, orderForAlignment } from './safetensors.js';
-import { formatDirectory, formatLocal, type StoredMember } from './zip-format.js';
+import { checkText, formatSafetensors, orderForAlignment } from './safetensors.js';
+import {
+  CHECKSUM_AT,
+  formatChecksum,
+  formatDescriptor,
+  formatDirectory,
+  formatLocal,
+  type StoredMember,
+} from './zip-format.js';
 
 /** The target: a path (Node, Bun, Deno), or a stream of bytes, which is closed at the end. */
 export type FileTarget = string | WritableStream<Uint8Array>;
@@ -20,11 +28,13 @@ export type FileTarget = string | WritableStream<Uint8Array>;
 /** Named tensors: an object, a Map, an open file, or any iterable of pairs. */
 export type NamedTensors = Readonly<Record<string, TensorView>> | Iterable<readonly [string, TensorView]>;
 
+/** How a file is written. */
 export interface WriteOptions {
   /** Waits until the bytes are on the disk before the file gets its name, so that it survives a power failure. */
   durable?: boolean;
 }
 
+/** How a safetensors file is written. */
 export interface WriteSafetensorsOptions extends WriteOptions {
   /** Strings for `__metadata__`. */
   metadata?: Readonly<Record<string, string>>;
@@ -51,15 +61,15 @@ export async function writeSafetensors(
     throw new ArgumentTypeError('metadata', "an object such as { format: 'pt' }", given); // a Map, for example
   }
   const metadata = { ...given }; // the caller may change it while this function waits
-  await writeHeld(target, durable, hold(tensors), async (named, write) => {
+  await writeHeld(target, durable, hold(tensors), async (named, sink) => {
     const planned = named.map(({ name, descriptor }) => {
       const { dtype, shape, size } = descriptor;
       return { name, dtype, shape, nbytes: Math.ceil((size * dtype.itemBits) / 8), descriptor };
     });
     const ordered = orderForAlignment(planned);
-    await write(formatSafetensors(ordered, metadata));
+    await sink.write(formatSafetensors(ordered, metadata));
     for (const { descriptor } of ordered) {
-      for await (const piece of packedBytes(descriptor, false)) await write(piece);
+      for await (const piece of packedBytes(descriptor, false)) await sink.write(piece);
     }
   });
 }
@@ -68,27 +78,52 @@ export async function writeSafetensors(
 export async function writeNpy(target: FileTarget, tensor: TensorView, options: WriteOptions = {}): Promise<void> {
   checkOptions(options, writeNames, '{ durable: true }');
   checkTensor(tensor, 'tensor');
-  await writeHeld(target, options.durable, hold([['array', tensor]]), async ([only], write) => {
-    for await (const piece of npyBytes((only as Named).descriptor)) await write(piece);
+  await writeHeld(target, options.durable, hold([['array', tensor]]), async ([only], sink) => {
+    for await (const piece of npyBytes((only as Named).descriptor)) await sink.write(piece);
   });
 }
 
 /** Writes tensors as an uncompressed npz file, with each array at a multiple of 64. */
 export async function writeNpz(target: FileTarget, tensors: NamedTensors, options: WriteOptions = {}): Promise<void> {
   checkOptions(options, writeNames, '{ durable: true }');
-  await writeHeld(target, options.durable, hold(tensors), async (named, write) => {
+  await writeHeld(target, options.durable, hold(tensors), async (named, sink) => {
     const members: StoredMember[] = [];
     let offset = 0;
-    for (const { name, descriptor } of named) {
-      const member = { name: `${name}.npy`, ...(await checksum(descriptor)), offset };
-      const local = formatLocal(member);
-      await write(local);
-      for await (const piece of npyBytes(descriptor)) await write(piece);
+    for (const one of named) {
+      const { member, length } = await writeMember(sink, one, offset);
       members.push(member);
-      offset += local.length + member.size;
+      offset += length;
     }
-    await write(formatDirectory(members, offset));
+    await sink.write(formatDirectory(members, offset));
   });
+}
+
+/**
+ * Writes an array as a member of a zip file, in one pass: its checksum is that of the bytes in the file, even if the program
+ * changes the tensor meanwhile.
+ */
+async function writeMember(
+  sink: Target,
+  { name, descriptor }: Named,
+  offset: number,
+): Promise<{ member: StoredMember; length: number }> {
+  const { dtype, shape } = descriptor;
+  const size = formatNpy(dtype, shape, isColumnMajor(descriptor)).length + sizeBytes(dtype, descriptor.size, true);
+  const hasDescriptor = sink.patch === null;
+  const planned = { name: `${name}.npy`, crc: 0, size, offset, hasDescriptor };
+  const local = formatLocal(planned);
+  await sink.write(local);
+  let crc = 0;
+  for await (const piece of npyBytes(descriptor)) {
+    const bytes = piece.slice(); // what is written must be what was counted
+    crc = crc32(bytes, crc);
+    await sink.write(bytes);
+  }
+  const member = { ...planned, crc };
+  const end = hasDescriptor ? formatDescriptor(member) : new Uint8Array();
+  if (sink.patch === null) await sink.write(end);
+  else await sink.patch(formatChecksum(crc), offset + CHECKSUM_AT);
+  return { member, length: local.length + size + end.length };
 }
 
 /** An array with its header. NumPy has no packed types, so each sub-byte element gets a byte. */
@@ -96,17 +131,6 @@ async function* npyBytes(descriptor: Descriptor): AsyncGenerator<Uint8Array> {
   const isFortran = isColumnMajor(descriptor);
   yield formatNpy(descriptor.dtype, descriptor.shape, isFortran);
   yield* packedBytes(descriptor, true, isFortran);
-}
-
-/** The checksum and size for the header of a zip member, from a first pass over the memory. */
-async function checksum(descriptor: Descriptor): Promise<{ crc: number; size: number }> {
-  let crc = 0;
-  let size = 0;
-  for await (const piece of npyBytes(descriptor)) {
-    crc = crc32(piece, crc);
-    size += piece.length;
-  }
-  return { crc, size };
 }
 
 function checkTensor(tensor: unknown, argument: string): asserts tensor is TensorView {
@@ -138,7 +162,7 @@ function hold(tensors: NamedTensors): Named[] {
       const [name, tensor] = pair as unknown[];
       if (typeof name !== 'string') throw new ArgumentTypeError('name', 'a string', name);
       checkTensor(tensor, `tensors['${name}']`);
-      if (/\p{Surrogate}/u.test(name)) throw new ArgumentValueError('name', 'text without half a surrogate pair', name);
+      checkText(name, 'name');
       if (held.has(name)) throw new ArgumentValueError('name', 'a name that occurs once', name);
       const descriptor = descriptorOf(tensor);
       descriptor.storage.refs++;
@@ -151,19 +175,17 @@ function hold(tensors: NamedTensors): Named[] {
   return Array.from(held, ([name, descriptor]) => ({ name, descriptor }));
 }
 
-type Write = (bytes: Uint8Array) => Promise<void>;
-
 /** Opens the target, writes, and gives the file its name. A failure leaves nothing, and an old file unchanged. */
 async function writeHeld(
   target: FileTarget,
   durable: boolean | undefined,
   named: readonly Named[],
-  produce: (named: readonly Named[], write: Write) => Promise<void>,
+  produce: (named: readonly Named[], sink: Target) => Promise<void>,
 ): Promise<void> {
   try {
     const sink = await openTarget(target, durable === true);
     try {
-      await produce(named, (bytes) => sink.write(bytes));
+      await produce(named, sink);
     } catch (error) {
       await sink.discard().catch(() => undefined); // the first error tells more
       throw error;
@@ -187,6 +209,7 @@ async function openTarget(target: FileTarget, durable: boolean): Promise<Target>
   return {
     // A copy, because a stream may keep the bytes, and tensors may change.
     write: (bytes) => writer.write(bytes.slice()),
+    patch: null,
     finish: () => writer.close(),
     discard: () => writer.abort(),
   };

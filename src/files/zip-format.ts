@@ -7,6 +7,8 @@ export interface StoredMember {
   readonly crc: number;
   readonly size: number;
   readonly offset: number;
+  /** True if the checksum follows the content, because it was not known before and the target cannot go back. */
+  readonly hasDescriptor?: boolean;
 }
 
 const LIMIT = 0xffffffff;
@@ -14,6 +16,11 @@ const LIMIT = 0xffffffff;
 const ALIGNMENT = 64;
 /** 1 January 1980, the first date in zip. A fixed date gives the same file for the same arrays. */
 const DATE = 0x21;
+/** Names are UTF-8; a descriptor follows the content. */
+const UTF8 = 0x800;
+const DESCRIPTOR = 8;
+/** Bytes from the start of a local header to its checksum. */
+export const CHECKSUM_AT = 14;
 
 class Bytes {
   private readonly values: number[] = [];
@@ -46,12 +53,12 @@ function versionFor(needsZip64: boolean): number {
   return needsZip64 ? 45 : 20;
 }
 
-/** Writes the fields that local and central headers share, starting with the version. UTF-8 names, no compression. */
+/** Writes the fields that local and central headers share, starting with the version. No compression. */
 function common(bytes: Bytes, member: StoredMember, name: Uint8Array, extra: number, version: number): Bytes {
   const size = Math.min(member.size, LIMIT);
   return bytes
     .u16(version)
-    .u16(0x800)
+    .u16(UTF8 | (member.hasDescriptor ? DESCRIPTOR : 0))
     .u16(0)
     .u16(0)
     .u16(DATE)
@@ -82,6 +89,17 @@ export function formatLocal(member: StoredMember): Uint8Array {
       .add(new Uint8Array(padding - 4));
   }
   return bytes.done();
+}
+
+/** A checksum as in a local header. */
+export function formatChecksum(crc: number): Uint8Array {
+  return new Bytes().u32(crc).done();
+}
+
+/** The checksum and the sizes after the content of a member. */
+export function formatDescriptor({ crc, size }: StoredMember): Uint8Array {
+  const bytes = new Bytes().u32(0x08074b50).u32(crc);
+  return size >= LIMIT ? bytes.u64(size).u64(size).done() : bytes.u32(size).u32(size).done();
 }
 
 /** The directory and the end records of the file. */

@@ -1,6 +1,7 @@
 /** Zip files as NumPy writes and reads them: stored and deflated members, Zip64, one disk, no encryption. */
 
 import { FileFormatError } from './error.js';
+import { checkNames, MAX_HEADER } from './limits.js';
 import { bytesAt, type FileExtent, MAX_RATIO, type Reading, readU64, viewOf } from './reading.js';
 
 export interface ZipMember {
@@ -33,14 +34,19 @@ interface Directory {
 export function* readZip(file: FileExtent): Reading<ZipMember[]> {
   const directory = yield* readEnd(file);
   const { offset, size, count } = directory;
+  if (size > MAX_HEADER) {
+    throw new FileFormatError(file.path, offset, `the directory has ${size} bytes; ${MAX_HEADER} are allowed`);
+  }
+  checkNames(file.path, offset, count, 'members');
   const bytes = yield* bytesAt(file, offset, size, 'the directory of the zip file');
   if (!(count * 46 <= size)) {
     throw new FileFormatError(file.path, offset, `${count} members do not fit a directory of ${size} bytes`);
   }
   const members: ZipMember[] = [];
+  const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
   let at = 0;
   for (let i = 0; i < count; i++) {
-    const { member, length } = parseCentral(file, bytes.subarray(at), offset + at);
+    const { member, length } = parseCentral(file, bytes.subarray(at), offset + at, decoder);
     members.push(member);
     at += length;
   }
@@ -78,7 +84,12 @@ function* readEnd64(file: FileExtent, offset: number): Reading<Directory> {
   return { count: readU64(view, 32), size: readU64(view, 40), offset: readU64(view, 48) };
 }
 
-function parseCentral(file: FileExtent, bytes: Uint8Array, offset: number): { member: ZipMember; length: number } {
+function parseCentral(
+  file: FileExtent,
+  bytes: Uint8Array,
+  offset: number,
+  decoder: TextDecoder,
+): { member: ZipMember; length: number } {
   const fail = (problem: string): never => {
     throw new FileFormatError(file.path, offset, problem);
   };
@@ -90,7 +101,7 @@ function parseCentral(file: FileExtent, bytes: Uint8Array, offset: number): { me
   if (length > bytes.length) return fail('an entry of the directory is truncated');
   const nameBytes = bytes.slice(46, 46 + nameLength);
   // Names without the flag use code page 437; array names are ASCII in practice.
-  const name = new TextDecoder('utf-8', { ignoreBOM: true }).decode(nameBytes);
+  const name = decoder.decode(nameBytes);
   const flags = view.getUint16(8, true);
   const method = view.getUint16(10, true);
   if ((flags & 1) !== 0) return fail(`'${name}' is encrypted`);

@@ -10,8 +10,8 @@ import { ArgumentValueError } from '../../errors.js';
 import { node } from '../../native/node-modules.js';
 import { setHost } from '../host.js';
 import { type Deflated, MAX_RATIO } from '../reading.js';
-import { mapFile, partOf, readPart } from './mapping.js';
 import { createTarget } from './target.js';
+import { openFile, partOf, readPart } from './whole-file.js';
 
 const { dirname, join } = node.path;
 const { fileURLToPath } = node.url;
@@ -41,7 +41,7 @@ function pathOf(url: URL): string {
 }
 
 setHost({
-  map: mapFile,
+  open: openFile,
   part: partOf,
   read: readPart,
   inflate,

@@ -49,10 +49,18 @@ class RenamedTarget implements Target {
     private readonly durable: boolean,
   ) {}
 
-  async write(bytes: Uint8Array): Promise<void> {
+  write(bytes: Uint8Array): Promise<void> {
+    return this.writeAt(bytes, null);
+  }
+
+  readonly patch = (bytes: Uint8Array, at: number): Promise<void> => this.writeAt(bytes, at);
+
+  /** Writes at a position, or after what was written last. */
+  private async writeAt(bytes: Uint8Array, position: number | null): Promise<void> {
     try {
       for (let at = 0; at < bytes.length; ) {
-        at += (await this.handle.write(bytes, at, bytes.length - at)).bytesWritten;
+        const place = position === null ? null : position + at;
+        at += (await this.handle.write(bytes, at, bytes.length - at, place)).bytesWritten;
       }
     } catch (cause) {
       throw fileError(this.path, cause);
