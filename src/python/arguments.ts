@@ -1,80 +1,59 @@
 /** Arguments for Python: writes values into cells of the wire, and collects the values that do not fit into cells. */
 
+import { ensureRoom } from '../base/stack.js';
 import { ArgumentTypeError, ArgumentValueError } from '../errors.js';
 import { fromDLPack } from '../from-dlpack.js';
-import { inNativeMemory } from '../native/export.js';
-import { wire } from '../native/wire.js';
-import { Wire, WireHeader } from '../native/wire-layout.js';
+import { inNativeMemory, placeOf } from '../native/export.js';
+import { enter } from '../native/wire.js';
+import { Wire } from '../native/wire-constants.js';
+import { WireHeader } from '../native/wire-layout.js';
 import { adaptArgument } from '../protocol/adapters.js';
-import { DLPACK } from '../protocol/managed.js';
+import { DLPACK, type DLPackSource } from '../protocol/managed.js';
 import type { Descriptor } from '../storage/descriptor.js';
 import { descriptorOf, TensorView } from '../view.js';
 import { writeCell, writeNumber, writeTensorCell } from './cells.js';
-import { type JavaScriptFunction, nameOf, numberOf, pinValue, Thrown, unpinValue } from './functions.js';
+import { nameOf, numberOf, type PyCallback, pinValue, Thrown, unpinValue } from './functions.js';
+import { holdReference, releaseLater } from './held.js';
 import { Keywords, PyFloat } from './keywords.js';
-import { findReference, liveHandle, type Reference, release, unpinReference } from './reference.js';
-import { enter } from './slot.js';
+import { findReference, liveHandle, type Reference, release } from './reference.js';
 import { Cell, CellList, ValueKind } from './wire-layout.js';
 
-// A constant of this module; wire.ts explains why.
-const { u32 } = wire;
-// An import from another chunk of dist costs a load and a check at each use.
-const View = TensorView;
+/** Strings, digits and bytes that do not fit into the cells of a request, in the order of the cells. */
+type Spill = readonly (string | Uint8Array)[];
 
-/** The data of a request besides its cells. Most requests have none. */
-export class Extras {
-  /** Strings, digits and bytes that do not fit into cells, in the order of the cells. */
-  readonly spill: (string | Uint8Array)[] = [];
-  /** Objects that were made for the request and are released when it ends. */
-  temporaries: { release(): void }[] | null = null;
-  /** References in the cells of an asynchronous call, pinned until the call has settled. Null for other requests. */
-  references: Reference[] | null = null;
+/** The data of the request that is being written besides its cells. Most requests have none. */
+interface Extras {
+  spill: Spill;
+  /** The references in the cells of an asynchronous call, pinned until the call has settled. Null for other requests. */
+  readonly references: Reference[] | null;
 }
 
-/** The extras of the request that is being prepared. */
+const noSpill: Spill = [];
 let extras: Extras | null = null;
 
-/** Begins to prepare a request. Returns the argument for {@link endRequest}. */
-export function beginRequest(isAsync: boolean): Extras | null {
+/** Begins to write a request. Returns the argument of {@link endExtras}. */
+export function beginExtras(references: Reference[] | null): Extras | null {
   const outer = extras;
-  extras = null;
-  if (isAsync) more().references = [];
+  extras = references === null ? null : { spill: noSpill, references };
   return outer;
 }
 
-/** The data of the current request besides its cells, or null. */
-export function currentExtras(): Extras | null {
-  return extras;
-}
-
-/**
- * Releases the objects that were made for the request, and returns to the outer request. Returns the first error of a
- * release, which runs the deleters of producers, after all objects were released; null without an error.
- */
-export function endRequest(outer: Extras | null): { readonly error: unknown } | null {
-  const ended = extras;
+/** What does not fit into the cells of the request that was written. Returns to the outer request. */
+export function endExtras(outer: Extras | null): Spill {
+  const written = extras;
   extras = outer;
-  if (ended === null) return null;
-  const failure = ended.temporaries === null ? null : releaseAll(ended.temporaries);
-  ended.references?.forEach(unpinReference);
-  return failure;
+  return written === null ? noSpill : written.spill;
 }
 
-function releaseAll(temporaries: readonly { release(): void }[]): { readonly error: unknown } | null {
-  let failure: { error: unknown } | null = null;
-  for (const temporary of temporaries) {
-    try {
-      temporary.release();
-    } catch (error) {
-      failure ??= { error };
-    }
-  }
-  return failure;
+/** True while an asynchronous call is being written. It must not wait for another operation. */
+export function isAsyncCall(): boolean {
+  return extras !== null && extras.references !== null;
 }
 
-function more(): Extras {
-  extras ??= new Extras();
-  return extras;
+function spill(value: string | Uint8Array): void {
+  extras ??= { spill: noSpill, references: null };
+  if (extras.spill === noSpill) extras.spill = [value];
+  else (extras.spill as (string | Uint8Array)[]).push(value);
 }
 
 const MAX_ARGUMENTS = 32_000;
@@ -92,47 +71,47 @@ export function checkCount(count: number): void {
 
 export function writeSpilled(word: number, kind: number, value: string | Uint8Array): void {
   writeCell(word, kind, 0, 0);
-  more().spill.push(value);
+  spill(value);
 }
 
 /** Writes a function, or a value that a function threw. */
-function writeFunction(word: number, value: JavaScriptFunction | Thrown): void {
+function writeFunction(word: number, value: PyCallback | Thrown): void {
   const name = nameOf(value); // first, because it may run user code
   const number = numberOf(value);
+  ensureRoom();
   const pin = pinValue(number);
   // Native code clears the handle of the cell when it takes the pin over. It does not if Python already has an object
   // for the function, or if the request failed earlier.
-  keep({ release: () => void (u32[word * 2 + Cell.HANDLE] === 0 || unpinValue(number, pin)) });
-  more().spill.push(name);
+  releaseLater({ release: () => void (Cell.handle(word) === 0 || unpinValue(number, pin)) });
+  spill(name);
   writeCell(word, ValueKind.function, number, pin);
 }
 
-/** The handle of a reference. It stays valid until an asynchronous call that uses it has settled. */
-export function handleOf(reference: Reference): number {
-  const handle = liveHandle(reference);
+/** Writes an object. Its handle stays valid until the request ends, or until an asynchronous call has settled. */
+export function writeReference(word: number, reference: Reference): void {
   if (extras !== null && extras.references !== null) {
+    writeCell(word, ValueKind.handle, liveHandle(reference), 0);
     reference.pins++;
     extras.references.push(reference);
-  }
-  return handle;
+  } else writeCell(word, ValueKind.handle, holdReference(reference), 0);
 }
 
 export function writeArgument(word: number, value: unknown, depth: number): void {
   switch (typeof value) {
     case 'function': {
       const reference = findReference(value);
-      if (reference === null) writeFunction(word, value as JavaScriptFunction);
-      else writeCell(word, ValueKind.handle, handleOf(reference), 0);
+      if (reference === null) writeFunction(word, value as PyCallback);
+      else writeReference(word, reference);
       return;
     }
     case 'number':
       writeNumber(word, value);
       return;
     case 'object':
-      if (value instanceof View) writeTensor(word, descriptorOf(value));
+      if (value instanceof TensorView) writeTensor(word, descriptorOf(value));
       else if (value === null) writeCell(word, ValueKind.none, 0, 0);
       else if (value instanceof Uint8Array) writeSpilled(word, ValueKind.bytes, value);
-      else if (DLPACK in value) writeShared(word, value);
+      else if (DLPACK in value) writeShared(word, value as DLPackSource);
       else if (value instanceof PyFloat) writeCell(word, ValueKind.float, 0, value.value);
       else if (value instanceof Thrown) writeFunction(word, value);
       else if (!writeAdapted(word, value)) writeContainer(word, value, depth);
@@ -180,7 +159,8 @@ function advise(value: object): string {
   if (value instanceof Keywords) return 'keyword arguments are the last argument of a call';
   if (value instanceof ArrayBuffer) return 'pass its bytes: new Uint8Array(buffer)';
   if (value instanceof Date) return 'make a datetime of it: datetime.fromtimestamp(date / 1000)';
-  return ArrayBuffer.isView(value) ? 'wrap it: Tensor.wrap(array)' : 'pass an array, a Map, a Set or a plain object';
+  if (!ArrayBuffer.isView(value)) return 'pass an array, a Map, a Set or a plain object';
+  return 'pass Tensor.from(array), a copy that Python can write to, or Tensor.adopt(array), which takes the memory over';
 }
 
 /** Writes an array, a Set, a Map or a plain object, with new cells at the top of the wire. */
@@ -196,13 +176,13 @@ function writeContainer(word: number, value: object, outerDepth: number): void {
   const { kind, values } = container;
   const count = values.length;
   const words = CellList.WORDS + count * Cell.WORDS;
-  if (!isPart && (u32[WireHeader.TOP] as number) + words > Wire.WORDS / 2) {
+  if (!isPart && WireHeader.top() + words > Wire.WORDS / 2) {
     writeLong(word, new Part(kind, values, depth));
     return;
   }
   const list = enter(words);
-  u32[list * 2 + CellList.COUNT] = count;
-  const first = list + CellList.CELLS;
+  CellList.setCount(list, count);
+  const first = CellList.cellsAt(list);
   for (let i = 0; i < count; i++) writeArgument(first + i * Cell.WORDS, values[i], depth + 1);
   writeCell(word, kind, 0, list);
 }
@@ -232,14 +212,14 @@ function writeLong(word: number, { kind, values, depth }: Part): void {
   }
   const object = earlier.make(new Part(kind, [], depth)) as { [method: string]: (part: Part) => unknown };
   const reference = findReference(object) as Reference;
-  keep({ release: () => release(reference) });
+  releaseLater({ release: () => release(reference) });
   const add = object[METHODS[kind] as string] as (part: Part) => unknown;
   longDepth++;
   try {
     for (let i = 0; i < values.length; ) {
       // A small part of the free room, because each value may be a tensor, or contain further parts. An even number,
       // because a dict has keys and values.
-      const free = Wire.WORDS - (u32[WireHeader.TOP] as number);
+      const free = Wire.WORDS - WireHeader.top();
       const end = i + Math.max(2, Math.min(1024, (free >> 8) * 2));
       add(new Part(kind, values.slice(i, end), depth));
       i = end;
@@ -248,20 +228,24 @@ function writeLong(word: number, { kind, values, depth }: Part): void {
     longDepth--;
     release(findReference(add) as Reference);
   }
-  writeCell(word, ValueKind.handle, handleOf(reference), 0);
+  writeReference(word, reference);
 }
 
 /** Writes a tensor as a Python object that shares its memory. JavaScript memory is copied first. */
 function writeTensor(word: number, descriptor: Descriptor): void {
   const ready = inNativeMemory(descriptor, null);
-  if (ready !== descriptor) keep(ready.storage);
-  writeTensorCell(word, ready);
+  if (ready === descriptor) {
+    writeTensorCell(word, ready);
+  } else {
+    releaseLater(ready.storage);
+    writeTensorCell(word, ready, placeOf(descriptor) === 'copy');
+  }
 }
 
 /** Writes any producer of the JavaScript protocol, such as a span or a tensor of another library. */
-function writeShared(word: number, producer: object): void {
+function writeShared(word: number, producer: DLPackSource): void {
   const tensor = fromDLPack(producer);
-  keep({ release: () => tensor.dispose() });
+  releaseLater({ release: () => tensor.dispose() });
   writeTensor(word, descriptorOf(tensor));
 }
 
@@ -269,14 +253,7 @@ function writeShared(word: number, producer: object): void {
 function writeAdapted(word: number, value: object): boolean {
   const descriptor = adaptArgument(value);
   if (descriptor === null) return false;
-  keep(descriptor.storage);
+  releaseLater(descriptor.storage);
   writeTensor(word, descriptor);
   return true;
-}
-
-/** Releases an object when the request ends. */
-function keep(temporary: { release(): void }): void {
-  const { temporaries } = more();
-  if (temporaries === null) more().temporaries = [temporary];
-  else temporaries.push(temporary);
 }

@@ -3,21 +3,20 @@
  * interface is unusual.
  */
 
-import { BufferError } from '../errors.js';
+import { OutOfMemoryError } from '../errors.js';
 import { releaseHandle as releaseStorage } from '../native/native-storage.js';
-import { enter, leave, wire } from '../native/wire.js';
+import { enter, leave } from '../native/wire.js';
 import { TensorResult, WireHeader } from '../native/wire-layout.js';
 import { takeTensorInto } from '../native/wire-tensor.js';
 import type { Descriptor } from '../storage/descriptor.js';
 import type { ForeignArray } from '../storage/foreign.js';
 import { binding } from './binding.js';
+import { beginHolding, endHolding, holdReference } from './held.js';
 import { importModule, isPyObject, type PyObject } from './object.js';
 import { perform } from './operations.js';
 import { makeStorage } from './python-storage.js';
-import { findReference, liveHandle } from './reference.js';
+import { findReference } from './reference.js';
 import { Operation, TakeArrayRequest } from './wire-layout.js';
-
-const { u32 } = wire;
 
 /** Converts tuples and lists to arrays, and integers of other types (NumPy's) to numbers. Keeps anything else. */
 function toValue(value: PyObject): unknown {
@@ -40,8 +39,15 @@ function toEntries(dict: PyObject): unknown {
 export function readArray(source: object, isInterface: boolean): ForeignArray | null {
   const reference = findReference(source);
   if (reference === null) return null;
-  const handle = binding().keepObject(liveHandle(reference));
-  if (handle === 0) throw new BufferError('Out of memory: could not keep a Python object for a tensor');
+  const mark = beginHolding();
+  const object = holdReference(reference);
+  let handle: number;
+  try {
+    handle = binding().keepObject(object);
+  } finally {
+    endHolding(mark);
+  }
+  if (handle === 0) throw new OutOfMemoryError('could not keep a Python object for a tensor');
   try {
     const dict = isInterface ? source : perform(Operation.getAttribute, reference, '__cuda_array_interface__');
     return { raw: toEntries(dict), hold: (nbytes) => makeStorage(handle, nbytes), drop: () => releaseStorage(handle) };
@@ -56,15 +62,17 @@ export function takeArray(source: object): Descriptor | null {
   const reference = findReference(source);
   if (reference === null) return null;
   const slot = enter(TakeArrayRequest.WORDS + TensorResult.WORDS);
+  const mark = beginHolding();
   try {
     const tensor = slot + TakeArrayRequest.WORDS;
-    u32[slot * 2 + TakeArrayRequest.OBJECT] = liveHandle(reference);
-    u32[slot * 2 + TakeArrayRequest.TENSOR_SLOT] = tensor;
-    u32[WireHeader.SLOT] = slot;
+    TakeArrayRequest.setObject(slot, holdReference(reference));
+    TakeArrayRequest.setTensorSlot(slot, tensor);
+    WireHeader.setSlot(slot);
     binding().takeArray();
-    if (u32[slot * 2 + TakeArrayRequest.IS_TAKEN] !== 1) return null;
-    return takeTensorInto(tensor + TensorResult.TENSOR, makeStorage);
+    if (TakeArrayRequest.isTaken(slot) !== 1) return null;
+    return takeTensorInto(TensorResult.tensorAt(tensor), makeStorage);
   } finally {
+    endHolding(mark);
     leave(slot);
   }
 }

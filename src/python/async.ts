@@ -1,18 +1,25 @@
 /** Calls of Python functions on another thread. */
 
+import { type AsyncOptions, signalOf } from '../base/signal.js';
 import { node } from '../native/node-modules.js';
+import { isDebug, recordObject } from '../storage/debug.js';
+import type { Tensor } from '../tensor.js';
 import { binding } from './binding.js';
+import { captureCaller, framesOf } from './caller.js';
+import { dropParts, toValue } from './carried.js';
 import { Keywords } from './keywords.js';
 import { type PyArgument, referenceOf } from './object.js';
-import { makeError, startCall, toValue } from './operations.js';
+import { makeError, startCall } from './operations.js';
 import { type Reference, unpinReference } from './reference.js';
-import { ValueKind } from './wire-layout.js';
+import { Operation, ValueKind } from './wire-layout.js';
 
 const { AsyncResource } = node.asyncHooks;
 
 interface Waiting {
   readonly resolve: (value: unknown) => void;
   readonly reject: (error: unknown) => void;
+  /** Where the program began to wait. */
+  readonly caller: Error;
   /** Removes the listener from the signal. */
   readonly forget: () => void;
 }
@@ -25,31 +32,65 @@ const running = new Map<
 >();
 let lastNumber = 0;
 
+/** A Python function, in the form that `npx dlpack types` or the program declares. */
 // biome-ignore lint/suspicious/noExplicitAny: the author of a typed form of a Python function chooses its types
-type AnyFunction = (...args: any[]) => any;
+export type PyFunction = (...args: any[]) => any;
 
-/** The arguments of a function, optionally followed by keyword arguments and a signal. */
-type AsyncArguments<F extends AnyFunction> = [...Parameters<F>, ...AsyncExtras];
-type AsyncExtras = [] | [Keywords] | [AbortSignal] | [Keywords, AbortSignal];
+/** The arguments of a function, optionally followed by keyword arguments. */
+export type AsyncArguments<F extends PyFunction> = [...Parameters<F>, ...([] | [Keywords])];
 
 /**
- * Calls a Python function on a thread of the pool: `await callAsync(torch.matmul, a, b)`. Keyword arguments and an
- * `AbortSignal` come last. Tensors stay alive until the call ends, even if they are disposed. The signal only stops the
- * waiting: a running call goes on and its result is dropped, but a call that has not begun never starts.
+ * Calls a Python function on a thread of the pool: `await callAsync(torch.matmul, a, b)`. Keyword arguments come last.
+ * Options come before the call, because a plain object among the arguments is a dict:
+ * `callAsync.with({ signal })(torch.matmul, a, b)`. Tensors stay alive until the call ends, even if they are disposed.
  */
-export async function callAsync<F extends AnyFunction>(
+export async function callAsync<F extends PyFunction>(
   fn: F,
   ...args: AsyncArguments<F>
 ): Promise<Awaited<ReturnType<F>>> {
+  return begin<Awaited<ReturnType<F>>>(Operation.callAsync, fn, args, null);
+}
+
+/**
+ * `callAsync` with options. When the signal aborts, a running call goes on and its result is dropped, but a call that has
+ * not begun never starts.
+ */
+callAsync.with = (options: AsyncOptions) => {
+  const signal = signalOf(options);
+  return async <F extends PyFunction>(fn: F, ...args: AsyncArguments<F>): Promise<Awaited<ReturnType<F>>> =>
+    begin<Awaited<ReturnType<F>>>(Operation.callAsync, fn, args, signal);
+};
+
+/**
+ * As `callAsync`, for a function that returns a tensor: `await callTensorAsync(model, x)`. The thread of the pool
+ * imports it, so the event loop does not wait for Python, and no Python object is left over.
+ */
+export async function callTensorAsync<F extends PyFunction>(fn: F, ...args: AsyncArguments<F>): Promise<Tensor> {
+  return begin(Operation.callTensorAsync, fn, args, null);
+}
+
+/** `callTensorAsync` with options. */
+callTensorAsync.with = (options: AsyncOptions) => {
+  const signal = signalOf(options);
+  return async <F extends PyFunction>(fn: F, ...args: AsyncArguments<F>): Promise<Tensor> =>
+    begin(Operation.callTensorAsync, fn, args, signal);
+};
+
+/** Begins an asynchronous call. */
+export function begin<T>(
+  operation: number,
+  fn: PyFunction,
+  args: readonly PyArgument[],
+  signal: AbortSignal | null,
+): Promise<T> {
   const reference = referenceOf(fn);
-  const rest: PyArgument[] = [...args];
-  const signal = rest.at(-1) instanceof AbortSignal ? (rest.pop() as AbortSignal) : null;
+  const rest = [...args];
   const keywords = rest.at(-1) instanceof Keywords ? (rest.pop() as Keywords) : null;
   signal?.throwIfAborted();
   const number = newNumber();
   const scope = new AsyncResource('dlpack.callAsync');
-  running.set(number, { references: startCall(reference, rest, keywords, number), scope });
-  return promiseFor<Awaited<ReturnType<F>>>(number, signal, () => {});
+  running.set(number, { references: startCall(operation, reference, rest, keywords, number), scope });
+  return promiseFor<T>(number, signal, () => {});
 }
 
 /** A number for a promise that native code settles. */
@@ -59,6 +100,7 @@ export function newNumber(): number {
 
 /** The promise with this number. If the signal aborts, it is rejected with the reason, and `cancel` is called. */
 export function promiseFor<T>(number: number, signal: AbortSignal | null, cancel: () => void): Promise<T> {
+  const caller = captureCaller();
   return new Promise<T>((resolve, reject) => {
     const stop = () => {
       stopWaiting(number);
@@ -67,7 +109,7 @@ export function promiseFor<T>(number: number, signal: AbortSignal | null, cancel
     };
     signal?.addEventListener('abort', stop, { once: true });
     const forget = () => signal?.removeEventListener('abort', stop);
-    waiting.set(number, { resolve: resolve as (value: unknown) => void, reject, forget });
+    waiting.set(number, { resolve: resolve as (value: unknown) => void, reject, caller, forget });
     if (signal?.aborted) stop(); // a getter among the arguments aborted it
   });
 }
@@ -104,8 +146,17 @@ export function onSettle(
   promise?.forget();
   try {
     const exception = kind === ValueKind.handle ? (value as number) : 0;
-    if (type !== undefined) throw makeError(type, message ?? '', traceback ?? '', exception);
+    if (type !== undefined) throw makeError(type, message ?? '', traceback ?? '', exception, promise?.caller);
+    if (promise === undefined && kind === ValueKind.tensor) return; // native code drops what is not taken
+    if (promise === undefined && kind === ValueKind.list) {
+      dropParts(value as readonly unknown[]);
+      return;
+    }
     const result = toValue(kind, value);
+    if (isDebug() && kind === ValueKind.handle && promise !== undefined) {
+      // The place where the program called the function, which is not on the stack here.
+      recordObject(value as number, binding().bytesOf(value as number), framesOf(promise.caller).join('\n'));
+    }
     promise?.resolve(result);
   } catch (error) {
     promise?.reject(error);

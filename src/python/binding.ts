@@ -1,4 +1,4 @@
-/** The native functions for Python, as native/python/objects.cc exports them. */
+/** The native functions for Python, as native/python/operations.cc exports them. */
 
 import type { Binding } from '../native/binding.js';
 
@@ -28,6 +28,23 @@ export interface PythonBinding {
    * memory. Only its first call has an effect.
    */
   makeSettler(number: number): number;
+  /**
+   * The next tensor of the result that is being settled, as a TensorResult in the slot; or the handle of an object in
+   * device memory. 0 for none.
+   */
+  nextTensor(): number;
+  /** The object has outlived its tick, so its bytes count for the garbage collector. Returns whether its proxy is watched. */
+  outlive(handle: number, proxy: object | null): boolean;
+  /** True when the garbage collector has found that a watched proxy is unused. */
+  isUnused(handle: number): boolean;
+  /** The bytes behind an object. */
+  bytesOf(handle: number): number;
+  /** Writes the layout of an array or tensor to the TensorResult in the slot; false for another object. */
+  describeObject(handle: number): boolean;
+  /** How many Python objects this thread holds. */
+  countObjects(): number;
+  /** The bytes behind them. */
+  countObjectBytes(): number;
   /** Records the signal handlers, before operations. */
   rememberSignals(): void;
   /** Restores the signal handlers of the JavaScript runtime that libraries replaced. */

@@ -1,26 +1,25 @@
 /** Calls of JavaScript functions from Python. */
 
 import { ArgumentTypeError, BufferError, textOf } from '../errors.js';
-import { wire } from '../native/wire.js';
 import { WireHeader } from '../native/wire-layout.js';
+import { inScope } from '../storage/scoped.js';
 import { runInside } from './async.js';
 import { binding } from './binding.js';
+import { toValue } from './carried.js';
 import { PythonError } from './error.js';
-import { functionOf, type JavaScriptFunction, Thrown } from './functions.js';
+import { functionOf, type PyCallback, Thrown } from './functions.js';
 import { isPyObject, type PyObject, referenceOf } from './object.js';
-import { hold, perform, toValue, wrap } from './operations.js';
+import { hold, perform, wrap } from './operations.js';
 import { Operation } from './wire-layout.js';
-
-const { u32 } = wire;
 
 /**
  * A Python object for a JavaScript function, which the program can keep and release. Passing the function itself makes
  * such an object, too.
  */
-export function callable(target: JavaScriptFunction): PyObject {
+export function callable(target: PyCallback): PyObject {
   if (isPyObject(target)) return target;
   if (typeof target !== 'function') throw new ArgumentTypeError('target', 'a JavaScript function', target);
-  return wrap(hold(target));
+  return inScope(wrap(hold(target)));
 }
 
 /**
@@ -59,7 +58,7 @@ function readArguments(pairs: number, values: readonly unknown[]): unknown[] {
   const args: unknown[] = [];
   for (let i = 0; i < values.length / 2; i++) {
     args[i] = toValue(values[2 * i] as number, values[2 * i + 1]);
-    u32[WireHeader.TAKEN] = i + 1; // native code releases the others when this function throws
+    WireHeader.setTaken(i + 1); // native code releases the others when this function throws
   }
   if (pairs === 0) return args;
   const keywords = Object.create(null) as Record<string, unknown>;

@@ -1,34 +1,29 @@
 /** Writes the request for the tensor of a Python object. */
 
 import { ArgumentTypeError } from '../errors.js';
-import { wire } from '../native/wire.js';
+import { enter } from '../native/wire.js';
 import { TensorResult } from '../native/wire-layout.js';
 import type { ImportRequest } from '../storage/foreign.js';
-import { enter } from './slot.js';
 import { ConsumeRequest } from './wire-layout.js';
-
-// Constants of this module; wire.ts explains why.
-const { u32, i32, f64 } = wire;
 
 /** Takes a slot for the request and its TensorResult, and writes the request. */
 export function writeConsume(handle: number, request: ImportRequest | null): number {
   const stream = request === null || request.stream === null ? 0 : streamNumber(request.stream);
   const slot = enter(ConsumeRequest.WORDS + TensorResult.WORDS);
-  const half = slot * 2;
-  u32[half + ConsumeRequest.OBJECT] = handle;
-  u32[half + ConsumeRequest.TENSOR_SLOT] = slot + ConsumeRequest.WORDS;
-  f64[slot + ConsumeRequest.STREAM] = stream;
+  ConsumeRequest.setObject(slot, handle);
+  ConsumeRequest.setTensorSlot(slot, slot + ConsumeRequest.WORDS);
+  ConsumeRequest.setStream(slot, stream);
   if (request === null) {
-    i32[half + ConsumeRequest.COPY] = -1;
-    i32[half + ConsumeRequest.DEVICE_TYPE] = 0;
-  } else writeRequested(half, request);
+    ConsumeRequest.setCopy(slot, -1);
+    ConsumeRequest.setDeviceType(slot, 0);
+  } else writeRequested(slot, request);
   return slot;
 }
 
-function writeRequested(half: number, { copy, device }: ImportRequest): void {
-  i32[half + ConsumeRequest.COPY] = copy === null ? -1 : copy ? 1 : 0;
-  i32[half + ConsumeRequest.DEVICE_TYPE] = device === null ? 0 : device.type;
-  i32[half + ConsumeRequest.DEVICE_ID] = device === null ? 0 : device.id;
+function writeRequested(slot: number, { copy, device }: ImportRequest): void {
+  ConsumeRequest.setCopy(slot, copy === null ? -1 : copy ? 1 : 0);
+  ConsumeRequest.setDeviceType(slot, device === null ? 0 : device.type);
+  ConsumeRequest.setDeviceId(slot, device === null ? 0 : device.id);
 }
 
 /** Checks the stream, because a program may pass anything. */

@@ -1,11 +1,14 @@
 /** Finds a Python with a shared library. */
 
+import type { SpawnSyncReturns } from 'node:child_process';
 import { LoadError } from '../errors.js';
 import { node } from '../native/node-modules.js';
+import { findProgram, patience } from '../native/program.js';
 
 const { existsSync } = node.fs;
 const { join } = node.path;
 
+/** Which Python runs, and how. Only the first call of `python()` in a process may choose. */
 export interface PythonOptions {
   /** A Python executable. */
   executable?: string;
@@ -68,10 +71,11 @@ export function findExecutable(options: PythonOptions = {}): string {
   return options.executable ?? (venv === undefined ? onPath : binary(venv));
 }
 
-/** Finds Python by the options first, then in the usual places. */
-export function findPython(options: PythonOptions): FoundPython {
+/** Finds Python by the options first, then in the usual places. `limit`: how many milliseconds Python may take to answer. */
+export function findPython(options: PythonOptions, limit = patience): FoundPython {
   const executable = findExecutable(options);
-  const answer = parse(executable, ask(executable));
+  // Isolated mode, because a file such as json.py in the working folder must not run.
+  const answer = parse(executable, run(executable, ['-I', '-c', question], limit));
   if (answer.version[0] !== 3 || answer.version[1] < 9) {
     throw new LoadError('Python', [`${executable} is ${answer.version.join('.')}`], ['use Python 3.9 or newer']);
   }
@@ -79,23 +83,33 @@ export function findPython(options: PythonOptions): FoundPython {
   if (library === undefined) {
     throw new LoadError("Python's shared library", answer.candidates, suggestLibrary(answer));
   }
+  if (process.env.PYTHONHOME) checkHome(executable, process.env.PYTHONHOME, limit);
   return { library, program: answer.executable, venv: answer.prefix === answer.base ? null : answer.prefix };
 }
 
-/** Asks the executable about itself and returns its output. */
-function ask(executable: string): string {
-  const { spawnSync } = node.childProcess;
-  let failure: unknown;
-  let reason = '';
+/** A Python that cannot start in the folder of PYTHONHOME ends the process. Isolated mode ignores that variable. */
+function checkHome(executable: string, home: string, limit: number): void {
   try {
-    // Isolated mode, because a file such as json.py in the working folder must not run.
-    const child = spawnSync(executable, ['-I', '-c', question], { encoding: 'utf8' });
-    if (child.status === 0) return child.stdout;
-    failure = child.error;
-    // Deno reports neither an error nor an end when it may not start processes.
-    const end = child.signal ?? child.status ?? null;
-    const lastLine = (child.stderr ?? '').trim().split('\n').at(-1);
-    reason = child.error?.message ?? (lastLine || (end === null ? '' : `ended with ${end}`));
+    run(executable, ['-c', 'pass'], limit);
+  } catch (cause) {
+    const tried = `${executable} does not start with PYTHONHOME=${home}`;
+    throw new LoadError('Python', [tried], ['unset PYTHONHOME, which names the folder of another Python'], { cause });
+  }
+}
+
+/** Runs the executable and returns its output. */
+function run(executable: string, args: readonly string[], limit: number): string {
+  const program = findProgram(executable);
+  let failure: unknown;
+  let reason = program === null ? 'no folder of the PATH has it' : '';
+  try {
+    const child =
+      program === null
+        ? null
+        : node.childProcess.spawnSync(program, args, { encoding: 'utf8', timeout: limit, killSignal: 'SIGKILL' });
+    if (child?.status === 0) return child.stdout;
+    failure = child?.error;
+    if (child !== null) reason = describeEnd(child, limit);
   } catch (error) {
     failure = error; // Node throws when it may not start processes
   }
@@ -105,6 +119,15 @@ function ask(executable: string): string {
     ? 'allow it: deno run --allow-run, node --permission --allow-child-process'
     : 'install Python 3.9 or newer, or name one: python({ executable: "/path/to/python3" })';
   throw new LoadError('Python', [tried], [advice], { cause: failure });
+}
+
+/** Why a process failed. Empty on Deno, which reports neither an error nor an end, when it may not start processes. */
+function describeEnd(child: SpawnSyncReturns<string>, limit: number): string {
+  if ((child.error as { code?: string } | undefined)?.code === 'ETIMEDOUT')
+    return `no answer in ${limit / 1000} seconds`;
+  const end = child.signal ?? child.status ?? null;
+  const lastLine = (child.stderr ?? '').trim().split('\n').at(-1);
+  return child.error?.message ?? (lastLine || (end === null ? '' : `ended with ${end}`));
 }
 
 function suggestLibrary({ version, base, debian }: Answer): string[] {
@@ -121,10 +144,21 @@ function suggestLibrary({ version, base, debian }: Answer): string[] {
 /** Only the last line counts, because a start-up file of the user may print, too. */
 function parse(executable: string, text: string): Answer {
   const line = text.trim().split('\n').at(-1) ?? '';
+  let cause: unknown;
   try {
-    return JSON.parse(line) as Answer;
-  } catch (cause) {
-    const tried = [`${executable} said: ${line.slice(0, 200)}`];
-    throw new LoadError('Python', tried, ['name a Python: python({ executable: "/path/to/python3" })'], { cause });
+    const answer: unknown = JSON.parse(line);
+    if (isAnswer(answer)) return answer;
+  } catch (error) {
+    cause = error;
   }
+  const tried = [`${executable} said: ${line.slice(0, 200)}`];
+  throw new LoadError('Python', tried, ['name a Python: python({ executable: "/path/to/python3" })'], { cause });
+}
+
+const isText = (value: unknown) => typeof value === 'string';
+
+function isAnswer(value: unknown): value is Answer {
+  const { version, candidates, prefix, base, executable } = (value ?? {}) as Partial<Answer>;
+  const isVersion = Array.isArray(version) && version.length === 2 && version.every(Number.isInteger);
+  return isVersion && Array.isArray(candidates) && [...candidates, prefix, base, executable].every(isText);
 }

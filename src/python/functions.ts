@@ -7,8 +7,10 @@
 
 import { pin, unpin } from '../native/pins.js';
 import { binding } from './binding.js';
+import { JAVASCRIPT_ERROR } from './error.js';
 
-export type JavaScriptFunction = (...args: never[]) => unknown;
+/** A JavaScript function that Python calls. */
+export type PyCallback = (...args: never[]) => unknown;
 
 interface Held {
   readonly value: unknown;
@@ -25,7 +27,7 @@ export class Thrown {
 }
 
 /** The number of a function, or of a thrown value. */
-export function numberOf(value: JavaScriptFunction | Thrown): number {
+export function numberOf(value: PyCallback | Thrown): number {
   const known = numbers.get(value);
   if (known !== undefined && held.has(known)) return known;
   lastNumber++;
@@ -51,7 +53,7 @@ function forget(number: number): void {
   if (entry !== undefined && --entry.pins === 0) held.delete(number);
 }
 
-export function nameOf(value: JavaScriptFunction | Thrown): string {
+export function nameOf(value: PyCallback | Thrown): string {
   const { name } = value as { name?: unknown };
   return typeof name === 'string' && name !== '' ? name : 'anonymous';
 }
@@ -61,8 +63,9 @@ export function functionOf(number: number): (...args: unknown[]) => unknown {
   return held.get(number)?.value as (...args: unknown[]) => unknown;
 }
 
-/** The value that a JavaScript function threw, if the exception with this handle carries one. */
-export function causeOf(exception: number): { cause: unknown } | undefined {
+/** The value that a JavaScript function threw, if the exception with this type and handle carries one. */
+export function causeOf(type: string, exception: number): { cause: unknown } | undefined {
+  if (type !== JAVASCRIPT_ERROR) return undefined;
   const entry = held.get(binding().thrownBy(exception));
   return entry === undefined ? undefined : { cause: entry.value };
 }

@@ -3,134 +3,17 @@
  * Coroutines run on one asyncio loop, which has a thread of its own and serves all JavaScript threads of the process.
  */
 
-import { checkOptions, type OptionNames } from '../base/options.js';
-import { ArgumentTypeError, BufferError } from '../errors.js';
+import { type AsyncOptions, signalOf } from '../base/signal.js';
+import { OutOfMemoryError } from '../errors.js';
+import { outsideScopes } from '../storage/scoped.js';
 import { callAsync, newNumber, promiseFor, stopWaiting } from './async.js';
 import { binding } from './binding.js';
 import { PythonError } from './error.js';
-import { importModule, type PyObject, referenceOf } from './object.js';
+import SOURCE from './futures.py';
+import { type PyObject, referenceOf } from './object.js';
 import { wrap } from './operations.js';
 import { ownMethods } from './proxy.js';
-
-/** Python code, run once in a module that all JavaScript threads share. */
-const SOURCE = `
-import asyncio, atexit, concurrent.futures, inspect, threading
-
-lock = threading.Lock()
-running = None
-pending = {}
-
-def run(loop, started):
-    asyncio.set_event_loop(loop)
-    loop.call_soon(started.set)
-    while True:
-        try:
-            return loop.run_forever()
-        except BaseException:
-            pass  # a SystemExit in a coroutine leaves the loop, and the promise is rejected with it
-
-def stop(loop, thread):
-    loop.call_soon_threadsafe(loop.stop)
-    thread.join(1)
-
-def the_loop():
-    global running
-    with lock:
-        if running is None:
-            loop, started = asyncio.new_event_loop(), threading.Event()
-            thread = threading.Thread(target=run, args=(loop, started), name='dlpack-asyncio', daemon=True)
-            thread.start()
-            started.wait()
-            atexit.register(stop, loop, thread)
-            running = loop
-    return running
-
-async def finish(awaitable):
-    return await awaitable
-
-steps = {}  # tasks that wait for the next element of an iterator
-reasons = {}  # the errors of tasks that stop_steps cancels
-
-async def step(iterator):
-    task = asyncio.current_task()
-    steps[task] = iterator
-    try:
-        return await type(iterator).__anext__(iterator)
-    except asyncio.CancelledError:
-        if task not in reasons:
-            raise
-        raise reasons[task] from None
-    finally:
-        del steps[task]
-        reasons.pop(task, None)
-
-async def cancel(tasks, error, seconds):
-    for task in tasks:
-        if task.cancel():
-            reasons[task] = error
-    await asyncio.wait(tasks, timeout=seconds)
-
-def stop_steps(is_affected, error, seconds=5):
-    """Ends the waiting for the next element of these iterators with an error. Waits until it has ended, but not longer
-    than this time for a task that goes on, and twice this time for a loop that a coroutine blocks."""
-    tasks = [task for task, iterator in list(steps.items()) if is_affected(iterator)]
-    if tasks:
-        try:
-            asyncio.run_coroutine_threadsafe(cancel(tasks, error, seconds), the_loop()).result(2 * seconds)
-        except concurrent.futures.TimeoutError:
-            pass
-
-def future_of(awaitable):
-    if hasattr(awaitable, 'add_done_callback'):
-        return awaitable
-    if callable(getattr(type(awaitable), 'future', None)):
-        return awaitable.future()
-    if inspect.isawaitable(awaitable):
-        return asyncio.run_coroutine_threadsafe(finish(awaitable), the_loop())
-    raise TypeError(f'Expected a future, a coroutine or another awaitable but received {type(awaitable).__name__}')
-
-def watch(awaitable, settle):
-    """Calls settle(failed, value) when the awaitable is done. Returns a function that cancels it."""
-    future = future_of(awaitable)
-    key = object()
-    def done(future):
-        pending.pop(key, None)
-        try:
-            value = future.result()
-        except BaseException as error:
-            settle(True, error)
-        else:
-            settle(False, value)
-    pending[key] = future  # nothing else may keep it
-    try:
-        if not asyncio.isfuture(future):
-            future.add_done_callback(done)
-            return future.cancel
-        # Only the thread of its loop may use such a future.
-        loop = future.get_loop()
-        loop.call_soon_threadsafe(future.add_done_callback, done)
-        return lambda: loop.call_soon_threadsafe(future.cancel)
-    except BaseException:
-        del pending[key]
-        raise
-
-def discard(awaitable):
-    if inspect.iscoroutine(awaitable):
-        awaitable.close()
-
-def iterate(iterable):
-    """The asynchronous iterator of an object; None for an object that only has an ordinary iterator."""
-    method = getattr(type(iterable), '__aiter__', None)
-    return None if method is None else method(iterable)
-
-async def close(iterator):
-    method = getattr(iterator, 'aclose', None)
-    if method is not None:
-        try:
-            await method()
-        except NotImplementedError:
-            pass  # Ray's generators have the method, but only raise there
-`;
+import { loadSource } from './source-module.js';
 
 interface Helpers {
   watch(awaitable: PyObject, settle: PyObject): PyObject;
@@ -140,34 +23,16 @@ interface Helpers {
   close(iterator: PyObject): PyObject;
 }
 
-const MODULE = '_dlpack_futures';
 let loaded: Helpers | null = null;
 
 /** The Python module, which other Python code can import once this was called, and its functions. */
 export function loadFutures(): Helpers {
-  if (loaded !== null) return loaded;
-  const modules = importModule('sys').modules;
-  const { exec } = importModule('builtins');
-  const made = importModule('types').ModuleType(MODULE);
-  exec(SOURCE, made.__dict__);
-  const { watch, discard, iterate, step, close } = modules.setdefault(MODULE, made) as Helpers;
-  // Looked up once, because each lookup takes the GIL and leaves an object to the garbage collector.
-  loaded = { watch, discard, iterate, step, close };
+  loaded ??= outsideScopes(() => {
+    const { watch, discard, iterate, step, close } = loadSource('_dlpack_futures', SOURCE) as Helpers;
+    // Looked up once, because each lookup takes the GIL and leaves an object to the garbage collector.
+    return { watch, discard, iterate, step, close };
+  });
   return loaded;
-}
-
-export interface AsyncOptions {
-  /** Cancels the future and rejects the promise with the reason of the signal. */
-  signal?: AbortSignal;
-}
-
-const optionNames: OptionNames<AsyncOptions> = { signal: true };
-
-/** The checked signal of options; null without a signal. */
-export function signalOf(options: AsyncOptions | undefined): AbortSignal | null {
-  const signal = options?.signal ?? null;
-  if (signal === null || signal instanceof AbortSignal) return signal;
-  throw new ArgumentTypeError('signal', 'an AbortSignal', signal);
 }
 
 /**
@@ -180,7 +45,7 @@ export function newSettler<T>(
 ): { settler: PyObject; promise: Promise<T>; drop: () => void } {
   const number = newNumber();
   const handle = binding().makeSettler(number);
-  if (handle === 0) throw new BufferError('Out of memory: could not wait for a Python future');
+  if (handle === 0) throw new OutOfMemoryError('could not wait for a Python future');
   return {
     settler: wrap(handle),
     promise: promiseFor<T>(number, signal, cancel),
@@ -200,7 +65,6 @@ export async function awaitWith<T = PyObject>(
   options?: AsyncOptions,
 ): Promise<T> {
   referenceOf(awaitable);
-  if (options !== undefined) checkOptions(options, optionNames, '{ signal: controller.signal }');
   const signal = signalOf(options);
   if (signal?.aborted) {
     loadFutures().discard(awaitable);
@@ -212,7 +76,7 @@ export async function awaitWith<T = PyObject>(
   const { settler, promise, drop } = newSettler<T>(signal, stop);
   promise.catch(() => {}); // if watch throws, nothing awaits the promise
   try {
-    cancel = watch(awaitable, settler);
+    cancel = outsideScopes(() => watch(awaitable, settler));
     if (signal?.aborted) stop(); // the awaitable called JavaScript, which aborted
   } catch (error) {
     drop();
@@ -230,7 +94,7 @@ export async function awaitWith<T = PyObject>(
 /** The elements of an asynchronous iterator, such as an async generator; of other objects their ordinary elements. */
 async function* iterateAsync(iterable: PyObject): AsyncGenerator<unknown> {
   const { iterate, step, close } = loadFutures();
-  const iterator = iterate(iterable);
+  const iterator = outsideScopes(() => iterate(iterable));
   if (iterator === null) {
     for (const element of iterable) yield element; // not yield*, which would ask for an asynchronous iterator again
     return;

@@ -1,32 +1,50 @@
 /** The interpreter: CPython in this process. */
 
 import { checkOptions, type OptionNames } from '../base/options.js';
+import type { AsyncOptions } from '../base/signal.js';
 import { ArgumentTypeError, ArgumentValueError, LoadError } from '../errors.js';
 import { native } from '../native/load.js';
 import { node } from '../native/node-modules.js';
-import { beforeStats } from '../native/stats.js';
 import { isMainThread } from '../native/threads.js';
+import { describeObjects, isDebug } from '../storage/debug.js';
 import { registered } from '../storage/foreign.js';
+import { memorySources } from '../storage/memory-sources.js';
+import { outsideScopes } from '../storage/scoped.js';
 import type { Tensor } from '../tensor.js';
 import { readArray, takeArray } from './array-interface.js';
-import { callAsync, onSettle } from './async.js';
+import { callAsync, callTensorAsync, onSettle } from './async.js';
 import { binding, startPython } from './binding.js';
 import { callable, onCall } from './callbacks.js';
+import { describeObject } from './describe-object.js';
 import { PythonError } from './error.js';
 import { type FoundPython, findPython, type PythonOptions } from './find.js';
-import { type AsyncOptions, awaitPython } from './futures.js';
+import { awaitPython } from './futures.js';
 import { float, kwargs } from './keywords.js';
-import { callTensor, getItem, importModule, type PyArgument, type PyObject, setItem, takeObject } from './object.js';
+import {
+  callTensor,
+  getItem,
+  importModule,
+  type PyArgument,
+  type PyObject,
+  type PythonModules,
+  referenceOf,
+  setItem,
+  takeObject,
+} from './object.js';
 import { perform } from './operations.js';
-import { released, settle } from './reference.js';
+import { packageOf } from './packages.js';
+import { release, settle } from './reference.js';
 import { makeTensor, type TensorOptions, type TensorSource } from './tensor.js';
-import { Operation } from './wire-layout.js';
+import { callToJSAsync, toJS } from './to-js.js';
+import { Operation, ReleasedList } from './wire-layout.js';
 
 const { resolve } = node.path;
 
 /** CPython in this process. */
 export interface Python {
-  /** Python's `import name`. */
+  /** Python's `import name`, of a module whose types `npx dlpack types` has written. */
+  import<K extends keyof PythonModules>(name: K): PythonModules[K];
+  /** Python's `import name`. The name may have dots: `import('os.path')` is the module `os.path`. */
   import<T = PyObject>(name: string): T;
   /** Evaluates an expression in the namespace of `__main__`. */
   eval<T = PyObject>(expression: string): T;
@@ -38,6 +56,10 @@ export interface Python {
   float: typeof float;
   /** Calls a Python function on another thread and returns a promise. */
   callAsync: typeof callAsync;
+  /** Calls a Python function on another thread and returns a promise of the JavaScript value of its result, as `toJS`. */
+  callToJSAsync: typeof callToJSAsync;
+  /** Calls a Python function on another thread and returns a promise of the tensor of its result. */
+  callTensorAsync: typeof callTensorAsync;
   /**
    * The promise of a Python future, coroutine or other awaitable: `await py.async(session.get(url))`. It takes
    * concurrent.futures, asyncio's futures and tasks, any object with `add_done_callback` (Dask's futures), and objects
@@ -64,10 +86,18 @@ export interface Python {
   tensor(source: TensorSource, type?: PyObject, options?: TensorOptions): PyObject;
   /** Calls a function that returns a tensor: `fromDLPack(callable(...args))` in one step, without a proxy. */
   callTensor(callable: PyObject, ...args: PyArgument[]): Tensor;
+  /**
+   * The JavaScript value of a Python value, with everything inside it: lists and tuples become arrays, dicts objects or
+   * Maps, sets Sets, arrays and tensors Tensors over the same memory, NumPy's scalars numbers, `datetime`s Dates, and
+   * dataclasses objects. Other Python objects stay as they are.
+   */
+  toJS: typeof toJS;
   /** `object[key]`. */
   getItem<T = PyObject>(object: PyObject, key: PyArgument): T;
   /** `object[key] = value`. */
   setItem(object: PyObject, key: PyArgument, value: PyArgument): void;
+  /** Releases Python objects that you no longer need, as `object[Symbol.dispose]()` does: `py.release(a, b)`. */
+  release(...objects: PyObject[]): void;
 }
 
 const optionNames: OptionNames<PythonOptions> = {
@@ -79,11 +109,17 @@ const optionNames: OptionNames<PythonOptions> = {
   exitTimeout: true,
 };
 
-let running: { readonly python: Python; readonly options: PythonOptions; readonly found: FoundPython } | null = null;
+/** The Python of this process: the options of the call that started it, and what that call found. */
+interface Started {
+  readonly options: PythonOptions;
+  readonly found: FoundPython;
+}
+
+let running: (Started & { readonly python: Python }) | null = null;
 
 /**
  * Starts Python in this process, or attaches to a Python that already runs in it. A process has one Python, which never
- * stops. Later calls return the same object, and throw when they name another Python.
+ * stops. Later calls, also those in workers, use the same Python, and throw when they name another one.
  */
 export function python(given: PythonOptions = {}): Python {
   checkOptions(given, optionNames, '{ executable: "/path/to/python3" }');
@@ -109,14 +145,18 @@ export function python(given: PythonOptions = {}): Python {
     throw new ArgumentValueError('exitTimeout', 'milliseconds from 0 to 3600000', exitTimeout);
   }
   const addon = native();
-  const found = findPython(options);
-  const { library, program, venv } = found;
+  const record = addon.findRunningPython();
+  const earlier = record === undefined ? null : (JSON.parse(record) as Started); // of another thread
+  if (earlier !== null) checkSame(options, earlier.options, earlier.found);
+  const started = earlier ?? { options, found: findPython(options) };
+  const { library, program, venv } = started.found;
   const isWorker = !isMainThread();
   const pythonSignals = signals === 'python';
   const problem = startPython(addon, {
     library,
     program,
-    released,
+    record: JSON.stringify(started),
+    released: ReleasedList.buffer,
     isWorker,
     pythonSignals,
     threads: threads ?? 0, // native code chooses
@@ -130,7 +170,13 @@ export function python(given: PythonOptions = {}): Python {
   }
   if (isMainThread()) process.on('exit', (status) => binding().leave(status, exitTimeout));
   registered.objects = { take: takeObject, takeArray, readArray };
-  beforeStats(settle);
+  memorySources.push({
+    settle() {
+      settle();
+      if (isDebug()) describeObjects(describeObject);
+    },
+    count: () => ({ objects: binding().countObjects(), objectBytes: binding().countObjectBytes() }),
+  });
   const interpreter: Python = {
     import: importOrExplain,
     eval: (expression) => runInMain('eval', expression),
@@ -138,16 +184,20 @@ export function python(given: PythonOptions = {}): Python {
     kwargs,
     float,
     callAsync,
+    callTensorAsync,
+    callToJSAsync,
     async: awaitPython,
     callable,
     tuple: (...values) => perform(Operation.tuple, null, null, values),
     tensor: makeTensor,
     callTensor: (callable, ...args) => callTensor(callable, args),
+    toJS,
     getItem,
     setItem,
+    release: (...objects) => objects.map(referenceOf).forEach(release),
   };
-  running = { python: interpreter, options, found };
-  if (venv !== null) enterEnvironment(venv);
+  running = { ...started, python: interpreter };
+  if (earlier === null && venv !== null) enterEnvironment(venv);
   return interpreter;
 }
 
@@ -197,16 +247,19 @@ function runInMain(name: 'eval' | 'exec', code: string): PyObject {
   }
 }
 
-/** Imports a module. If it does not exist, throws an error that says how to install it. */
+/**
+ * Imports a module. If it does not exist, throws an error that says how to install it. No scope releases the module: a
+ * program imports it once and uses it everywhere.
+ */
 function importOrExplain(name: string): PyObject {
   try {
-    return importModule(name);
+    return outsideScopes(() => importModule(name));
   } catch (error) {
     if (!(error instanceof PythonError) || error.type !== 'ModuleNotFoundError') throw error;
     const { executable } = importModule('sys') as { executable: string };
     // Name the package to install, also for a submodule or for a dependency that is missing.
     const missing = /'([^'.]+)[^']*'/.exec(error.message)?.[1] ?? name;
-    const advice = `check its name, or install it: ${executable} -m pip install ${missing}`;
+    const advice = `check its name, or install it: ${executable} -m pip install ${packageOf(missing)}`;
     throw new LoadError(`the Python module ${name}`, [error.message], [advice], { cause: error });
   }
 }

@@ -5,7 +5,10 @@ import { ArgumentTypeError } from '../errors.js';
 
 /** Keyword arguments, made with `kwargs({ ... })`, as the last argument of a call. */
 export class Keywords {
-  constructor(readonly values: { readonly [name: string]: unknown }) {}
+  constructor(
+    /** The arguments by name. */
+    readonly values: { readonly [name: string]: unknown },
+  ) {}
 }
 
 /** `f(x, kwargs({ dim: 1 }))` is Python's `f(x, dim=1)`. */
@@ -21,7 +24,10 @@ export function kwargs(values: { readonly [name: string]: unknown }): Keywords {
 
 /** A number that Python receives as a float even if it is whole. Made with `py.float(1)`. */
 export class PyFloat {
-  constructor(readonly value: number) {}
+  constructor(
+    /** The number. */
+    readonly value: number,
+  ) {}
 }
 
 /** `f(float(1))` is Python's `f(1.0)`. A bare whole number becomes an int in Python. */

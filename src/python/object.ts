@@ -1,12 +1,11 @@
 /** PyObject: a Python object in JavaScript. */
 
-import { ArgumentTypeError } from '../errors.js';
+import { ArgumentTypeError, ArgumentValueError } from '../errors.js';
 import type { Descriptor } from '../storage/descriptor.js';
 import type { ImportRequest } from '../storage/foreign.js';
 import type { Tensor } from '../tensor.js';
-import { consume, perform } from './operations.js';
+import { consume, perform, performTensor } from './operations.js';
 import { findReference, type Reference } from './reference.js';
-import { performTensor } from './tensor-call.js';
 import { Operation } from './wire-layout.js';
 
 /**
@@ -17,14 +16,52 @@ import { Operation } from './wire-layout.js';
 // biome-ignore lint/suspicious/noExplicitAny: only Python knows the attributes of a Python object
 export type PyObject = any;
 
+/** What every Python object has, in declarations that `npx dlpack types` makes. */
+export interface PyInstance extends Disposable {
+  /** Of a tensor, which `fromDLPack` takes. */
+  readonly __dlpack__: PyObject;
+  /** The device of a tensor. */
+  readonly __dlpack_device__: PyObject;
+  /** Iterates as Python does. */
+  [Symbol.iterator](): Iterator<PyValue>;
+}
+
+/** A Python object of which the declarations say nothing. It is not `any`: convert it with `py.toJS` or `fromDLPack`. */
+export interface PyValue extends PyInstance {
+  (...args: PyArgument[]): PyValue;
+  readonly [name: string]: PyValue;
+}
+
+/** Modules that `py.import` knows by their names. `npx dlpack types` adds some. */
+// biome-ignore lint/suspicious/noEmptyInterface: declarations of programs add to it
+export interface PythonModules {}
+
 /**
  * A value that can be passed to Python: null, booleans, numbers, bigints, strings, Uint8Arrays, PyObjects, Tensors,
  * functions, arrays (as lists), Sets, Maps and plain objects (as dicts), and keyword arguments at the end of a call.
  */
 export type PyArgument = PyObject;
 
+declare const checked: unique symbol;
+
+/** A Python object that {@link isPyObject} has recognised. Like every {@link PyObject} it has the attributes that Python knows. */
+export interface CheckedPyObject {
+  /** Marks the type. It does not exist at run time. */
+  readonly [checked]: 'python';
+  (...args: PyArgument[]): PyObject;
+  [attribute: string]: PyObject;
+  /** Of a tensor, which `fromDLPack` takes. */
+  __dlpack__: PyObject;
+  /** The device of a tensor. */
+  __dlpack_device__: PyObject;
+  /** Iterates as Python does. */
+  [Symbol.iterator](): Iterator<PyObject>;
+  /** Gives the reference to the object back to Python. */
+  [Symbol.dispose](): void;
+}
+
 /** True for Python objects. */
-export function isPyObject(value: unknown): boolean {
+export function isPyObject(value: unknown): value is CheckedPyObject {
   return findReference(value) !== null;
 }
 
@@ -58,5 +95,7 @@ export function setItem(object: PyObject, key: PyArgument, value: PyArgument): v
 /** Imports a module. */
 export function importModule(name: string): PyObject {
   if (typeof name !== 'string') throw new ArgumentTypeError('name', 'the name of a module', name);
+  // Native code would import the part before it.
+  if (name.includes('\0')) throw new ArgumentValueError('name', 'the name of a module without a NUL character', name);
   return perform(Operation.import, null, name);
 }

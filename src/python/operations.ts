@@ -3,41 +3,42 @@
  * error.
  */
 
-import { BufferError } from '../errors.js';
 import { placeOf } from '../native/export.js';
 import type { NativeStorage } from '../native/native-storage.js';
 import { errorOfTensor } from '../native/status.js';
-import { wire } from '../native/wire.js';
-import { Status, TensorResult, WireHeader } from '../native/wire-layout.js';
-import { sendTensor, takeTensorInto } from '../native/wire-tensor.js';
+import { enter, leave } from '../native/wire.js';
+import { Status } from '../native/wire-constants.js';
+import { TensorResult, WireHeader } from '../native/wire-layout.js';
+import { takeTensorInto, writeTensor } from '../native/wire-tensor.js';
 import { isDebug, recordExport } from '../storage/debug.js';
-import { type Descriptor, UNSENT } from '../storage/descriptor.js';
+import type { Descriptor } from '../storage/descriptor.js';
 import type { ImportRequest } from '../storage/foreign.js';
+import { inScope } from '../storage/scoped.js';
 import { Tensor } from '../tensor.js';
-import { descriptorOf, TensorView } from '../view.js';
+import { descriptorOf, sharedDescriptorOf, TensorView } from '../view.js';
 import {
-  beginRequest,
+  beginExtras,
   checkCount,
-  currentExtras,
-  type Extras,
   earlier,
-  endRequest,
-  handleOf,
+  endExtras,
+  isAsyncCall,
   writeArgument,
+  writeReference,
   writeSpilled,
 } from './arguments.js';
 import { binding } from './binding.js';
 import { writeCell } from './cells.js';
 import { writeConsume } from './consume-request.js';
-import { JAVASCRIPT_ERROR, PythonError } from './error.js';
+import { PythonError } from './error.js';
 import { causeOf } from './functions.js';
+import { beginHolding, endHolding, holdReference, holdStorage } from './held.js';
+import { toBigInt } from './integers.js';
 import { Keywords } from './keywords.js';
-import { enterPlainCall } from './plain-call.js';
+import { enterPlainCall, mayBePlain, writePlainCall } from './plain-call.js';
 import { defineProxies, END } from './proxy.js';
 import { makeStorage } from './python-storage.js';
-import { liveHandle, type Reference, releaseHandle } from './reference.js';
+import { liveHandle, MAX_RELEASED, type Reference, releaseHandle, unpinReference } from './reference.js';
 import { keepSignalsLater } from './signals.js';
-import { enter, leave } from './slot.js';
 import {
   Cell,
   ConsumeRequest,
@@ -45,17 +46,9 @@ import {
   Operation,
   Outcome,
   PerformRequest,
+  ReleasedList,
   ValueKind,
 } from './wire-layout.js';
-
-// Constants of this module; wire.ts explains why.
-const { u32, i32, f64 } = wire;
-// An import from another chunk of dist costs a load and a check at each use.
-const View = TensorView;
-const OwnTensor = Tensor;
-const readDescriptor = descriptorOf;
-const findPlace = placeOf;
-const describe = sendTensor;
 
 const none: readonly unknown[] = [];
 
@@ -73,102 +66,161 @@ export function perform(
 }
 
 function call(subject: Reference, args: readonly unknown[]): unknown {
-  const slot = enterPlainCall(subject, args);
-  if (slot === 0) return callAny(Operation.call, subject, args, takeResult);
-  const spilled = sendPlain(slot);
-  if (u32[slot * 2 + Outcome.FAILED] === 1) throw leaveWithError(slot, spilled);
-  leave(slot);
-  return takeResult(slot, spilled);
+  return callWith(Operation.call, subject, args, takeResult);
 }
 
-/** A call with any arguments whose result is a tensor. */
-export function callAnyTensor(subject: Reference, args: readonly unknown[]): Tensor {
-  return new OwnTensor(callAny(Operation.callTensor, subject, args, takeTensor));
+/** A call whose result is a tensor. */
+export function performTensor(subject: Reference, args: readonly unknown[]): Tensor {
+  return new Tensor(callWith(Operation.callTensor, subject, args, takeTensor));
 }
 
 /** A call with any arguments. Keyword arguments are the last argument, and a plain call has none. */
-function callAny<T>(
-  operation: number,
-  subject: Reference,
-  args: readonly unknown[],
-  take: (slot: number, spilled: unknown) => T,
-): T {
+function callWith<T>(operation: number, subject: Reference, args: readonly unknown[], take: Take<T>): T {
+  if (mayBePlain(args)) {
+    keepSignalsLater();
+    const mark = beginHolding();
+    const slot = enterPlainCall();
+    if (isWritten(slot, mark, operation, subject, args)) return request(slot, mark, performNow, take);
+  }
   const last = args.length > 0 ? args[args.length - 1] : undefined;
   // No `instanceof` for a function, because it would call Python for the prototype of a Python object.
   const keywords = typeof last === 'object' && last instanceof Keywords ? last : null;
   return send(operation, subject, null, keywords === null ? args : args.slice(0, -1), keywords, take);
 }
 
-/**
- * A function that sends the request in a slot, and returns a value that does not fit into the slot, or the exception. Only
- * the call is inside `try`, because V8 makes objects of derived classes slowly there.
- */
-function sender(call: () => unknown): (slot: number) => unknown {
-  return (slot) => {
-    u32[WireHeader.SLOT] = slot;
-    try {
-      return call();
-    } catch (error) {
-      leave(slot);
-      throw error;
-    }
-  };
+/** Writes a plain call. If that is not possible, frees its slot and returns false. */
+function isWritten(
+  slot: number,
+  mark: number,
+  operation: number,
+  subject: Reference,
+  args: readonly unknown[],
+): boolean {
+  try {
+    if (writePlainCall(slot, operation, subject, args)) return true;
+  } catch {} // the function for all calls throws the error
+  abandon(slot, mark);
+  return false;
 }
 
-export const sendPlain = sender(() => binding().perform());
-const sendConversion = sender(() => binding().convert());
-const sendConsume = sender(() => binding().consume());
+/** Frees the slot of a request that is not made, and what it holds. */
+function abandon(slot: number, mark: number): void {
+  endHolding(mark);
+  leave(slot);
+}
+
+/** Reads the outcome of a request. `spilled` is a value that did not fit into the slot. */
+type Take<T> = (slot: number, spilled: unknown) => T;
+
+/**
+ * Makes the request in a slot, reads its outcome with `take`, releases what the request holds, and frees the slot. If an
+ * argument's deleter threw, `fail` decides about the result.
+ */
+function request<T>(
+  slot: number,
+  mark: number,
+  make: () => unknown,
+  take: Take<T>,
+  fail: (error: unknown, result: T) => T = raise,
+): T {
+  let result: T;
+  let failure: ReturnType<typeof endHolding>;
+  try {
+    result = attempt(slot, make, take);
+  } finally {
+    // Where the stack is full, nothing has taken the object over. From here there was room for the calls of `attempt`, so
+    // there is room for these, which are shorter.
+    const waiting = ReleasedList.objectCount();
+    if (isHeld(slot) && waiting < MAX_RELEASED) {
+      ReleasedList.setObjects(waiting, Outcome.resultHandle(slot));
+      ReleasedList.setObjectCount(waiting + 1);
+    }
+    failure = endHolding(mark);
+    leave(slot);
+  }
+  return failure === null ? result : fail(failure.error, result);
+}
+
+/** Makes the request in a slot and reads its outcome. */
+function attempt<T>(slot: number, make: () => unknown, take: Take<T>): T {
+  WireHeader.setSlot(slot);
+  Outcome.setResultHandle(slot, 0);
+  const spilled = make();
+  if (Outcome.failed(slot) === 1) throw toError(slot, spilled);
+  return take(slot, spilled);
+}
+
+/** True while the outcome has an object: the result, or the exception. */
+function isHeld(slot: number): boolean {
+  return Outcome.resultKind(slot) === ValueKind.handle && Outcome.resultHandle(slot) !== 0;
+}
+
+function raise(error: unknown): never {
+  throw error;
+}
+
+const performNow = (): unknown => binding().perform();
+const convertNow = (): unknown => binding().convert();
+const consumeNow = (): unknown => binding().consume();
 
 /**
  * Converts a tensor in native memory to an object of a class, or to the object that a converter makes of it. Returns its
- * handle; 0 when the class needs a copy, or when the converter has to be called.
+ * handle; 0 when the class needs a copy, or when the converter has to be called. `'made'`: the tensor is a copy of memory
+ * that JavaScript can move.
  */
-export function performConversion(target: Reference, descriptor: Descriptor, mayCopy: boolean): number {
-  const trace = isDebug() ? recordExport() : 0; // first, because user code may hook stack traces
-  const handle = liveHandle(target);
-  const slot = enter(ConversionRequest.WORDS + 2 * descriptor.shape.length);
-  const half = slot * 2;
-  u32[half + ConversionRequest.TARGET] = handle;
-  u32[half + ConversionRequest.MAY_COPY] = mayCopy ? 1 : 0;
-  if (descriptor.sentLayout === null) descriptor.sentLayout = { number: UNSENT };
-  describe(slot + ConversionRequest.TENSOR, descriptor, (descriptor.storage as NativeStorage).handle, trace);
-  const raised = sendConversion(slot);
-  if (u32[half + Outcome.FAILED] === 1) throw leaveWithError(slot, raised);
-  leave(slot);
-  return u32[half + Outcome.RESULT_KIND] === ValueKind.handle ? (u32[half + Outcome.RESULT_HANDLE] as number) : 0;
+export function performConversion(
+  target: Reference,
+  descriptor: Descriptor,
+  copy: 'never' | 'if needed' | 'made',
+): number {
+  const { storage, shape } = descriptor;
+  const trace = isDebug() ? recordExport(descriptor) : 0; // first, because user code may hook stack traces
+  const mark = beginHolding();
+  const slot = enter(ConversionRequest.WORDS + 2 * shape.length);
+  try {
+    holdStorage(storage);
+    ConversionRequest.setTarget(slot, holdReference(target));
+    ConversionRequest.setMayCopy(slot, copy === 'never' ? 0 : copy === 'made' ? 2 : 1);
+    writeTensor(ConversionRequest.tensorAt(slot), descriptor, (storage as NativeStorage).handle, trace);
+  } catch (error) {
+    abandon(slot, mark);
+    throw error;
+  }
+  return request(slot, mark, convertNow, takeConverted);
+}
+
+function takeConverted(slot: number): number {
+  return isHeld(slot) ? takeHandle(slot) : 0;
 }
 
 /** Makes the object that a converter makes of a tensor. Returns its handle; 0 when the converter has to be called. */
 function convert(converter: Reference, value: unknown): number {
   // No `instanceof` for a function, because it would call Python for the prototype of a Python object.
-  if (typeof value !== 'object' || !(value instanceof View)) return 0;
-  const descriptor = readDescriptor(value);
-  return findPlace(descriptor) === 'native' ? performConversion(converter, descriptor.shared(), false) : 0;
+  if (typeof value !== 'object' || !(value instanceof TensorView)) return 0;
+  const descriptor = descriptorOf(value);
+  return placeOf(descriptor) === 'native' ? performConversion(converter, sharedDescriptorOf(value), 'never') : 0;
 }
 
 /** The handle of a Python object for a value, even for values that JavaScript has, too, such as numbers. */
 export function hold(value: unknown): number {
-  return send(Operation.hold, null, null, [value], null, takeHandle);
+  return send(Operation.hold, null, null, [value], null, takeHandle, (error, handle) => {
+    releaseHandle(handle); // the collector does not know a bare handle
+    throw error;
+  });
 }
 
 earlier.make = (value) => wrap(hold(value));
 
 /** The tensor of a Python object: from its type's exchange API, then as a versioned, then as a legacy capsule. */
-export function consume(reference: Reference, request: ImportRequest | null): Descriptor {
-  const slot = writeConsume(liveHandle(reference), request);
-  const raised = sendConsume(slot);
-  if (u32[slot * 2 + Outcome.FAILED] === 1) throw leaveWithError(slot, raised);
-  leave(slot);
-  return takeDescriptor(slot + ConsumeRequest.WORDS);
+export function consume(reference: Reference, options: ImportRequest | null): Descriptor {
+  const slot = writeConsume(liveHandle(reference), options);
+  const mark = beginHolding();
+  holdReference(reference);
+  return request(slot, mark, consumeNow, takeConsumed);
 }
 
-/** The exception of the request in a slot, which this frees. */
-export function leaveWithError(slot: number, raised: unknown): unknown {
-  try {
-    return toError(slot, raised);
-  } finally {
-    leave(slot);
-  }
+function takeConsumed(slot: number): Descriptor {
+  return takeDescriptor(slot + ConsumeRequest.WORDS);
 }
 
 /**
@@ -176,49 +228,51 @@ export function leaveWithError(slot: number, raised: unknown): unknown {
  * caller unpins them when the call has settled.
  */
 export function startCall(
+  operation: number,
   subject: Reference,
   args: readonly unknown[],
   keywords: Keywords | null,
   promise: number,
 ): readonly Reference[] {
-  return send(Operation.callAsync, subject, null, args, keywords, takeStarted, promise);
+  const references: Reference[] = [];
+  try {
+    // The call has begun, so an error of a deleter is not its outcome.
+    send(operation, subject, null, args, keywords, takeHandle, (_, result) => result, promise, references);
+    return references;
+  } catch (error) {
+    references.forEach(unpinReference);
+    throw error;
+  }
 }
 
-function takeStarted(slot: number, spilled: unknown): readonly Reference[] {
-  if (u32[slot * 2 + Outcome.FAILED] === 1) throw toError(slot, spilled);
-  const extras = currentExtras() as Extras;
-  const started = extras.references as Reference[];
-  extras.references = null; // the caller owns them now
-  return started;
-}
-
-/** Takes a slot, fills its cells, calls native code, and reads the outcome with `take`. */
+/**
+ * Takes a slot, fills its cells, calls native code, and reads the outcome with `take`. An asynchronous call has the number of
+ * its promise, and a list for the references that it pins.
+ */
 function send<T>(
   operation: number,
   subject: Reference | null,
   name: string | null,
   args: readonly unknown[],
   keywords: Keywords | null,
-  take: (slot: number, spilled: unknown) => T,
+  take: Take<T>,
+  fail: (error: unknown, result: T) => T = raise,
   promise = 0,
+  references: Reference[] | null = null,
 ): T {
   keepSignalsLater();
   const pairs = keywords === null ? none : Object.entries(keywords.values);
   const count = (subject === null ? 0 : 1) + (name === null ? 0 : 1) + args.length + 2 * pairs.length;
   checkCount(args.length + pairs.length);
   const words = PerformRequest.WORDS + count * Cell.WORDS;
+  const mark = beginHolding();
   const slot = enter(operation === Operation.callTensor ? words + TensorResult.WORDS : words);
-  const outer = beginRequest(promise !== 0);
-  // Arguments may run user code, which may release handles that are already in cells.
-  const preparing = u32[WireHeader.PREPARING] as number;
-  u32[WireHeader.PREPARING] = 1;
-  let spilled: unknown;
-  let early: { readonly result: T } | null = null;
-  let failure: ReturnType<typeof endRequest>;
+  const outer = beginExtras(references);
+  let spill: readonly (string | Uint8Array)[];
   try {
-    let word = slot + PerformRequest.CELLS;
+    let word = PerformRequest.cellsAt(slot);
     if (subject !== null) {
-      writeCell(word, ValueKind.handle, handleOf(subject), 0);
+      writeReference(word, subject);
       word += Cell.WORDS;
     }
     if (name !== null) {
@@ -231,34 +285,20 @@ function send<T>(
       writeName(word, key);
       writeArgument(word + Cell.WORDS, value, 0);
     }
-    const spill = currentExtras()?.spill ?? none;
-    const half = slot * 2;
-    u32[half + PerformRequest.OPERATION] = operation;
-    u32[half + PerformRequest.COUNT] = count;
-    u32[half + PerformRequest.KEYWORDS] = pairs.length;
-    u32[half + PerformRequest.SPILLED] = spill.length;
-    u32[half + PerformRequest.TENSOR_SLOT] = slot + words;
-    u32[half + PerformRequest.PROMISE] = promise;
-    u32[WireHeader.SLOT] = slot;
-    u32[WireHeader.PREPARING] = preparing;
-    spilled = spill.length === 0 ? binding().perform() : binding().perform(...(spill as Extras['spill']));
-    // Before the references are unpinned. The call has begun, so an error of a deleter would not be its outcome.
-    if (promise !== 0) return take(slot, spilled);
-    // Before the deleters of producers, which may import a tensor: native code leaves out the layout of the last import.
-    if (currentExtras()?.temporaries != null) early = { result: take(slot, spilled) };
+  } catch (error) {
+    abandon(slot, mark);
+    throw error;
   } finally {
-    u32[WireHeader.PREPARING] = preparing;
-    failure = endRequest(outer);
-    leave(slot);
+    spill = endExtras(outer);
   }
-  // Outside of `try`, where V8 inlines constructors. Nothing has used the slot since.
-  const result = early === null ? take(slot, spilled) : early.result;
-  if (failure !== null) {
-    // The collector releases a proxy or a tensor, but does not know the bare handle of `hold`.
-    if (operation === Operation.hold) releaseHandle(result as number);
-    throw failure.error;
-  }
-  return result;
+  PerformRequest.setOperation(slot, operation);
+  PerformRequest.setCount(slot, count);
+  PerformRequest.setKeywords(slot, pairs.length);
+  PerformRequest.setSpilled(slot, spill.length);
+  PerformRequest.setTensorSlot(slot, slot + words);
+  PerformRequest.setPromise(slot, promise);
+  const make = spill.length === 0 ? performNow : () => binding().perform(...spill);
+  return request(slot, mark, make, take, fail);
 }
 
 /** Names of attributes and keywords, interned in Python. They are never released, so their number is limited. */
@@ -269,7 +309,7 @@ function writeName(word: number, name: string): void {
   let handle = interned.get(name);
   if (handle === undefined) {
     // An asynchronous call must not wait for the operation that interns a name.
-    if (interned.size >= MAX_NAMES || currentExtras()?.references != null) {
+    if (interned.size >= MAX_NAMES || isAsyncCall()) {
       writeSpilled(word, ValueKind.string, name);
       return;
     }
@@ -279,20 +319,18 @@ function writeName(word: number, name: string): void {
   writeCell(word, ValueKind.handle, handle, 0);
 }
 
-/** The result of an operation. `spilled` is a value that did not fit into the message, or the exception. */
+/** The result of an operation. */
 export function takeResult(slot: number, spilled: unknown): unknown {
-  const half = slot * 2;
-  if (u32[half + Outcome.FAILED] === 1) throw toError(slot, spilled);
-  switch (u32[half + Outcome.RESULT_KIND]) {
+  switch (Outcome.resultKind(slot)) {
     case ValueKind.handle:
-      return wrap(u32[half + Outcome.RESULT_HANDLE] as number);
+      return inScope(wrapHeld(slot));
     case ValueKind.converter:
-      return converterOf(u32[half + Outcome.RESULT_HANDLE] as number);
+      return converterOf(Outcome.resultHandle(slot));
     case ValueKind.bool:
-      return f64[slot + Outcome.RESULT_NUMBER] === 1;
+      return Outcome.resultNumber(slot) === 1;
     case ValueKind.int:
     case ValueKind.float:
-      return f64[slot + Outcome.RESULT_NUMBER];
+      return Outcome.resultNumber(slot);
     case ValueKind.string:
     case ValueKind.bytes:
       return spilled;
@@ -317,58 +355,48 @@ function converterOf(handle: number): object {
   return proxy;
 }
 
-function takeHandle(slot: number, spilled: unknown): number {
-  if (u32[slot * 2 + Outcome.FAILED] === 1) throw toError(slot, spilled);
-  return u32[slot * 2 + Outcome.RESULT_HANDLE] as number;
+/** The proxy of the object in an outcome, which the proxy takes over. */
+function wrapHeld(slot: number): object {
+  const proxy = wrap(Outcome.resultHandle(slot));
+  Outcome.setResultHandle(slot, 0);
+  return proxy;
 }
 
-function takeTensor(slot: number, spilled: unknown): Descriptor {
-  if (u32[slot * 2 + Outcome.FAILED] === 1) throw toError(slot, spilled);
-  return takeDescriptor(u32[slot * 2 + PerformRequest.TENSOR_SLOT] as number);
+/** The handle of the object in an outcome, for the caller to release. */
+function takeHandle(slot: number): number {
+  const handle = Outcome.resultHandle(slot);
+  Outcome.setResultHandle(slot, 0);
+  return handle;
+}
+
+function takeTensor(slot: number): Descriptor {
+  return takeDescriptor(PerformRequest.tensorSlot(slot));
 }
 
 /** The tensor of a {@link TensorResult}. When it is released, the next operation drops the Python object. */
-function takeDescriptor(slot: number): Descriptor {
-  const status = i32[slot * 2 + TensorResult.STATUS] as number;
-  if (status !== Status.ok) throw errorOfTensor(status, slot + TensorResult.TENSOR);
-  return takeTensorInto(slot + TensorResult.TENSOR, makeStorage);
-}
-
-/** Parses digits as Python writes them: `-0xff`. */
-function toBigInt(digits: string): bigint {
-  try {
-    return digits.startsWith('-') ? -BigInt(digits.slice(1)) : BigInt(digits);
-  } catch (cause) {
-    throw new BufferError('This Python int is too long for a JavaScript bigint; work with it in Python', { cause });
-  }
-}
-
-/** A value that native code passed outside of the wire, as its kind and a number or text. */
-export function toValue(kind: number, value: unknown): unknown {
-  switch (kind) {
-    case ValueKind.handle:
-      return wrap(value as number);
-    case ValueKind.none:
-      return null;
-    case ValueKind.bool:
-      return value === 1;
-    case ValueKind.bigInt:
-      return toBigInt(value as string);
-    default:
-      return value;
-  }
+export function takeDescriptor(slot: number): Descriptor {
+  const status = TensorResult.status(slot);
+  if (status !== Status.ok) throw errorOfTensor(status, TensorResult.tensorAt(slot));
+  return takeTensorInto(TensorResult.tensorAt(slot), makeStorage);
 }
 
 /** The exception of a request that failed. */
 function toError(slot: number, raised: unknown): PythonError {
   const { type, message, traceback = '' } = raised as Record<'type' | 'message' | 'traceback', string>;
-  const isHeld = u32[slot * 2 + Outcome.RESULT_KIND] === ValueKind.handle;
-  return makeError(type, message, traceback, isHeld ? (u32[slot * 2 + Outcome.RESULT_HANDLE] as number) : 0);
+  if (!isHeld(slot)) return new PythonError(type, message, traceback, null);
+  const cause = causeOf(type, Outcome.resultHandle(slot));
+  return new PythonError(type, message, traceback, wrapHeld(slot), cause);
 }
 
-/** `exception` is a handle, or 0. The cause is the value that a JavaScript function threw, if there is one. */
-export function makeError(type: string, message: string, traceback: string, exception: number): PythonError {
-  if (exception === 0) return new PythonError(type, message, traceback, null);
-  const cause = type === JAVASCRIPT_ERROR ? causeOf(exception) : undefined;
-  return new PythonError(type, message, traceback, wrap(exception), cause);
+/** The exception of an asynchronous call. `exception` is a handle, or 0. */
+export function makeError(
+  type: string,
+  message: string,
+  traceback: string,
+  exception: number,
+  caller?: Error,
+): PythonError {
+  if (exception === 0) return new PythonError(type, message, traceback, null, { caller });
+  const cause = causeOf(type, exception);
+  return new PythonError(type, message, traceback, wrap(exception), { ...cause, caller });
 }

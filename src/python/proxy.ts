@@ -3,17 +3,21 @@
  * parameter here, and this module is below operations.ts.
  */
 
-import { checkObject } from '../base/options.js';
-import { type DLDevice, deviceFromType } from '../device.js';
-import { ArgumentTypeError } from '../errors.js';
+import type { DLDevice } from '../device.js';
+import { ArgumentTypeError, BufferError, Words } from '../errors.js';
 import { DLPACK, DLPACK_DEVICE, type DLPackRequest } from '../protocol/managed.js';
 import { produce } from '../protocol/produce.js';
+import { asBufferError, readRequest } from '../protocol/request.js';
 import { collectLater } from '../storage/collect.js';
-import type { Descriptor } from '../storage/descriptor.js';
+import { isDebug, recordObject } from '../storage/debug.js';
+import { type Descriptor, Flag } from '../storage/descriptor.js';
 import type { ImportRequest } from '../storage/foreign.js';
+import { inScope, outsideScopes } from '../storage/scoped.js';
+import { releaseAfter } from '../storage/storage.js';
 import { Tensor } from '../tensor.js';
+import { binding } from './binding.js';
 import { PythonError } from './error.js';
-import { findReference, REFERENCE, Reference, release, type Traps } from './reference.js';
+import { dropUnused, findReference, REFERENCE, Reference, release, type Traps } from './reference.js';
 import { TVM_FFI_VALUE, tvmFfiValue } from './tvm-ffi-value.js';
 import { Operation } from './wire-layout.js';
 
@@ -49,10 +53,18 @@ function hintKeywords(error: unknown, args: readonly unknown[]): unknown {
   return error;
 }
 
+/** The error of `x.length`, which Python's lists and arrays do not have. */
+function hintLength(error: unknown): unknown {
+  if (error instanceof PythonError && error.type === 'AttributeError') {
+    error.message += "; Python's len(x) is x.__len__()";
+  }
+  return error;
+}
+
 /** Called by `JSON.stringify`. */
 function refuseJson(): never {
-  const advice = "convert it first: fromDLPack(x).toArray(), or Python's json.dumps";
-  throw new ArgumentTypeError('JSON', 'JavaScript values', 'a Python object', advice);
+  const advice = 'convert it first: py.toJS(x)';
+  throw new ArgumentTypeError('JSON', 'JavaScript values', new Words('a Python object'), advice);
 }
 
 /** Methods that get the proxy itself, because their results outlive the call. futures.ts adds asynchronous iteration. */
@@ -87,6 +99,16 @@ const rareTraps: ProxyHandler<typeof target> = {
   setPrototypeOf: () => false,
 };
 
+/** Runs an export by Python. A consumer in JavaScript knows the errors of the protocol, not those of Python. */
+function exporting<T>(run: () => T): T {
+  try {
+    return asBufferError(run);
+  } catch (cause) {
+    if (cause instanceof PythonError) throw new BufferError(cause.message, { cause });
+    throw cause;
+  }
+}
+
 type Method = (reference: Reference, ...args: never[]) => unknown;
 
 /** Methods of every Python object besides its Python attributes. */
@@ -97,9 +119,11 @@ function methodsOf({ perform, consume }: Operations): Record<symbol, Method> {
   function closeGenerator(iterator: unknown): void {
     // Looked up once, because `const [a, b] = tuple` leaves an iterator, too.
     if (generators === null) {
-      const { isinstance } = perform(Operation.import, null, 'builtins') as NonNullable<typeof generators>;
-      const { GeneratorType } = perform(Operation.import, null, 'types') as { GeneratorType: unknown };
-      generators = { isinstance, type: GeneratorType };
+      generators = outsideScopes(() => {
+        const { isinstance } = perform(Operation.import, null, 'builtins') as NonNullable<typeof generators>;
+        const { GeneratorType } = perform(Operation.import, null, 'types') as { GeneratorType: unknown };
+        return { isinstance, type: GeneratorType };
+      });
     }
     if (generators.isinstance(iterator, generators.type)) (iterator as { close(): void }).close();
   }
@@ -114,10 +138,13 @@ function methodsOf({ perform, consume }: Operations): Record<symbol, Method> {
     }
   }
 
-  function* iterate(reference: Reference): Generator<unknown> {
-    // Keep the iterator during the whole loop, which may last many ticks. Otherwise the garbage collector would release
-    // it.
-    const iterator = perform(Operation.iterate, reference);
+  /** Asks Python for its iterator at once, because the object may be released, by a scope for example, before the loop. */
+  function iterate(reference: Reference): Generator<unknown> {
+    return stepsOf(outsideScopes(() => perform(Operation.iterate, reference)));
+  }
+
+  /** Keeps the iterator during the whole loop, which may last many ticks. Otherwise the garbage collector would release it. */
+  function* stepsOf(iterator: unknown): Generator<unknown> {
     const found = findReference(iterator) as Reference;
     let isLeft = false;
     try {
@@ -136,16 +163,15 @@ function methodsOf({ perform, consume }: Operations): Record<symbol, Method> {
   }
   return {
     /** For other consumers. `fromDLPack` takes a shorter way. */
-    [DLPACK]: (reference, request: DLPackRequest = {}) => {
-      checkObject(request, '{ copy: true }');
-      const { device: wanted, copy = null, stream = null } = request;
-      const device = wanted == null ? null : deviceFromType(wanted.type, wanted.id);
-      const descriptor = consume(reference, { copy, device, stream });
-      try {
-        return produce(descriptor, { ...request, copy: null, device: null });
-      } finally {
-        descriptor.storage.release();
-      }
+    [DLPACK]: (reference, request?: DLPackRequest | null) => {
+      const wanted = readRequest(request);
+      const descriptor = exporting(() => consume(reference, wanted));
+      return releaseAfter(descriptor, () => {
+        // Python made the copy, unless the library ignored the request.
+        const isCopied = (descriptor.flags & Flag.isCopied) !== 0;
+        const copy = wanted.copy === true && isCopied ? null : wanted.copy;
+        return produce(descriptor, { ...wanted, copy, device: null }, true);
+      });
     },
     [DLPACK_DEVICE]: (reference): DLDevice => {
       const method = perform(Operation.getAttribute, reference, '__dlpack_device__') as () => Iterable<number>;
@@ -198,7 +224,11 @@ export function defineProxies(operations: Operations): (handle: number, isConver
       if (name === 'toString') return () => perform(Operation.text, this);
       if (name === 'toJSON') return refuseJson;
       if (isIndex(name)) throw indexError(name, `Python's x[${name}] is py.getItem(x, ${name})`);
-      return perform(Operation.getAttribute, this, name);
+      try {
+        return perform(Operation.getAttribute, this, name);
+      } catch (error) {
+        throw name === 'length' ? hintLength(error) : error;
+      }
     },
 
     set(_target: unknown, name: string | symbol, value: unknown): boolean {
@@ -211,7 +241,7 @@ export function defineProxies(operations: Operations): (handle: number, isConver
     apply(_target: unknown, _this: unknown, args: unknown[]): unknown {
       if (this.isConverter && args.length === 1) {
         const made = convert(this, args[0]);
-        if (made !== 0) return wrap(made);
+        if (made !== 0) return inScope(wrap(made));
       }
       try {
         return call(this, args);
@@ -227,7 +257,9 @@ export function defineProxies(operations: Operations): (handle: number, isConver
     const reference = new Reference(get, apply, handle, isConverter);
     const proxy = new Proxy(target, reference);
     reference.proxy = proxy;
-    collectLater(reference);
+    if (isDebug()) recordObject(handle, binding().bytesOf(handle));
+    dropUnused();
+    collectLater(reference); // last: if anything throws before, the handle still belongs to the caller
     return proxy;
   }
   return wrap;

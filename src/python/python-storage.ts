@@ -1,6 +1,7 @@
 /** PythonStorage: memory that a Python object owns. Releasing the storage drops the object. */
 
 import { NativeStorage } from '../native/native-storage.js';
+import { Wire } from '../native/wire-constants.js';
 import { returnStorage, settleSoon } from './reference.js';
 
 const LARGE = 2 ** 20;
@@ -14,8 +15,8 @@ export class PythonStorage extends NativeStorage {
    * The next operation also drops the object, because taking the GIL again costs as much as the rest of an import. A
    * large object is dropped now, because its memory is worth more than that.
    */
-  protected override giveBack(handle: number): void {
-    returnStorage(handle);
+  protected override giveBack(handle: number, isDetached: boolean): void {
+    returnStorage(isDetached ? handle + Wire.DETACHED : handle);
     if (this.nbytes >= LARGE) settleSoon();
   }
 }

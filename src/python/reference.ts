@@ -1,20 +1,20 @@
 /** References to Python objects, by their number in the native table. */
 
+import { queueMicrotask } from '../base/primordials.js';
 import { DisposedError, isA } from '../errors.js';
-import { wire } from '../native/wire.js';
-import { WireHeader } from '../native/wire-layout.js';
-import { type Collectable, collectNever, type Owner } from '../storage/collect.js';
+import { type Collectable, collectNever, type Owner, registerPending } from '../storage/collect.js';
+import { forget, isDebug } from '../storage/debug.js';
 import { binding } from './binding.js';
 import { ReleasedList } from './wire-layout.js';
 
-/** Handles that the next operation will drop, in memory that native code reads. */
-export const released = new ArrayBuffer(ReleasedList.WORDS * 8);
-const u32 = new Uint32Array(released);
-const header = wire.u32;
-const MAX_RELEASED = ReleasedList.STORAGES - ReleasedList.OBJECTS;
+/** The most objects, and the most storages, that can wait. */
+export const MAX_RELEASED = ReleasedList.OBJECTS_LENGTH;
 
 /** Traps of a proxy, whose handler is a Reference. */
 export type Traps = Required<Pick<ProxyHandler<() => void>, 'get' | 'apply'>>;
+
+/** References of larger objects that have outlived their tick. */
+const watched = new Set<Reference>();
 
 /**
  * One reference; `handle` is 0 once it was dropped. Not a base class, because V8 constructs derived objects more slowly
@@ -23,8 +23,10 @@ export type Traps = Required<Pick<ProxyHandler<() => void>, 'get' | 'apply'>>;
 export class Reference implements Collectable, Owner {
   /** How often the reference was looked up. */
   lookups = 0;
-  /** Asynchronous calls that use the handle. They keep it, even if it is released, until {@link unpinReference}. */
+  /** Requests that use the handle. They keep it, even if it is released, until {@link unpinReference}. */
   pins = 0;
+  /** Native code has a weak reference to the proxy. */
+  isWatched = false;
   /** The proxy, until it is registered with the garbage collector. */
   proxy: object | null = null;
   nextPending: Collectable | null = null;
@@ -43,14 +45,24 @@ export class Reference implements Collectable, Owner {
   }
 
   makeOwner(): Owner {
-    this.proxy = null;
+    if (binding().outlive(this.handle, this.proxy)) {
+      this.isWatched = true;
+      watched.add(this);
+    }
     return this;
   }
 
   /** Never waits for the GIL, because another thread drops the object. */
   free(): void {
     const handle = takeHandle(this);
-    if (handle !== 0) binding().releaseLater(handle);
+    if (handle === 0) return;
+    try {
+      binding().releaseLater(handle);
+    } catch (error) {
+      this.handle = handle; // the stack is full
+      if (this.isWatched) watched.add(this);
+      throw error;
+    }
   }
 }
 
@@ -65,11 +77,6 @@ export const REFERENCE = Symbol('reference');
 const known = new WeakMap<object, Reference>();
 const OFTEN = 32;
 
-/** The reference of a Python object that is used often; undefined for anything else. Runs no code of the program. */
-export function knownReference(value: unknown): Reference | undefined {
-  return typeof value === 'function' ? known.get(value) : undefined;
-}
-
 /** The reference of a Python object; null for anything else. */
 export function findReference(value: unknown): Reference | null {
   if (typeof value !== 'function') return null;
@@ -81,21 +88,13 @@ export function findReference(value: unknown): Reference | null {
   return reference;
 }
 
-/**
- * Reads the reference through the proxy. A program's own proxy around a Python object may run any code here. That code
- * may release an object or a tensor whose handle the current request contains already, so native code must not use such
- * handles again.
- */
+/** Reads the reference through the proxy. A program's own proxy around a Python object may run any code here. */
 function askForReference(value: { [REFERENCE]?: unknown }): unknown {
-  const outer = header[WireHeader.PREPARING] as number;
-  header[WireHeader.PREPARING] = 1;
   try {
     return value[REFERENCE];
   } catch (error) {
     if (isA(value, Function)) throw error;
     return undefined; // a revoked proxy
-  } finally {
-    header[WireHeader.PREPARING] = outer;
   }
 }
 
@@ -106,11 +105,11 @@ export function liveHandle(reference: Reference): number {
 
 let isSettling = false;
 
-/** Handles that were released while asynchronous calls still use them. */
+/** Handles that were released while requests still use them. */
 const postponed = new Map<Reference, number>();
 
 export function unpinReference(reference: Reference): void {
-  if (--reference.pins > 0) return;
+  if (--reference.pins > 0 || reference.handle !== 0) return;
   const handle = postponed.get(reference);
   if (handle === undefined) return;
   postponed.delete(reference);
@@ -121,10 +120,23 @@ export function unpinReference(reference: Reference): void {
 function takeHandle(reference: Reference): number {
   if (reference.isConverter) return 0;
   const { handle } = reference;
+  if (isDebug()) forget('python-object', handle); // first: where the stack is full, this throws
   reference.handle = 0;
+  if (reference.isWatched) watched.delete(reference);
   if (reference.pins === 0 || handle === 0) return handle;
   postponed.set(reference, handle);
   return 0;
+}
+
+/**
+ * Drops objects that the garbage collector has found, when objects have many bytes. Its callbacks would do that, but they
+ * run only when the event loop turns.
+ */
+export function dropUnused(): void {
+  if (ReleasedList.crowded() === 0) return;
+  registerPending();
+  for (const reference of watched) if (binding().isUnused(reference.handle)) reference.free();
+  ReleasedList.setCrowded(0);
 }
 
 /** The next operation drops the reference, or the end of the tick if there is no operation before. */
@@ -135,27 +147,31 @@ export function release(reference: Reference): void {
 }
 
 export function releaseHandle(handle: number): void {
-  if (!isSettling || u32[ReleasedList.OBJECT_COUNT] === MAX_RELEASED) prepareList();
-  const count = u32[ReleasedList.OBJECT_COUNT] as number;
-  u32[ReleasedList.OBJECTS + count] = handle;
-  u32[ReleasedList.OBJECT_COUNT] = count + 1;
+  if (ReleasedList.objectCount() === MAX_RELEASED) emptyLists();
+  const count = ReleasedList.objectCount();
+  ReleasedList.setObjects(count, handle);
+  ReleasedList.setObjectCount(count + 1);
+  if (!isSettling) settleAtEnd();
 }
 
-/** As `release`, for a storage over memory of a Python object. */
-export function returnStorage(handle: number): void {
-  if (!isSettling || u32[ReleasedList.STORAGE_COUNT] === MAX_RELEASED) prepareList();
-  const count = u32[ReleasedList.STORAGE_COUNT] as number;
-  u32[ReleasedList.STORAGES + count] = handle;
-  u32[ReleasedList.STORAGE_COUNT] = count + 1;
+/** As `release`, for a storage over memory of a Python object. The number may contain `Wire.DETACHED`. */
+export function returnStorage(number: number): void {
+  if (ReleasedList.storageCount() === MAX_RELEASED) emptyLists();
+  const count = ReleasedList.storageCount();
+  ReleasedList.setStorages(count, number);
+  ReleasedList.setStorageCount(count + 1);
+  if (!isSettling) settleAtEnd();
 }
 
-/** For the first handle of a tick, and when a list is full. Apart, so that V8 inlines the functions above. */
-function prepareList(): void {
+function emptyLists(): void {
   // More than once if finalizers that run meanwhile fill a list again.
-  while (u32[ReleasedList.OBJECT_COUNT] === MAX_RELEASED || u32[ReleasedList.STORAGE_COUNT] === MAX_RELEASED) settle();
-  if (isSettling) return;
-  isSettling = true;
+  while (ReleasedList.objectCount() === MAX_RELEASED || ReleasedList.storageCount() === MAX_RELEASED) settle();
+}
+
+/** For the first handle of a tick, which is in its list already: where the stack is full, this throws. */
+function settleAtEnd(): void {
   queueMicrotask(settleTick);
+  isSettling = true;
 }
 
 function settleTick(): void {
@@ -165,10 +181,10 @@ function settleTick(): void {
 
 /** Drops the released objects now, or on another thread while asynchronous calls may hold the GIL. */
 export function settleSoon(): void {
-  if (u32[ReleasedList.OBJECT_COUNT] !== 0 || u32[ReleasedList.STORAGE_COUNT] !== 0) binding().settleLater();
+  if (ReleasedList.objectCount() !== 0 || ReleasedList.storageCount() !== 0) binding().settleLater();
 }
 
 /** Drops the released objects. */
 export function settle(): void {
-  if (u32[ReleasedList.OBJECT_COUNT] !== 0 || u32[ReleasedList.STORAGE_COUNT] !== 0) binding().settle();
+  if (ReleasedList.objectCount() !== 0 || ReleasedList.storageCount() !== 0) binding().settle();
 }

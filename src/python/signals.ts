@@ -3,16 +3,14 @@
  * the tick.
  */
 
+import { queueMicrotask } from '../base/primordials.js';
 import { binding } from './binding.js';
 
 let isDue = false;
 
 /** Called for every operation. Checking all signals takes a few microseconds, so it happens once per tick. */
 export function keepSignalsLater(): void {
-  if (!isDue) rememberSignals(); // apart, so that V8 inlines this function everywhere
-}
-
-function rememberSignals(): void {
+  if (isDue) return;
   isDue = true;
   binding().rememberSignals();
   queueMicrotask(keepSignals);

@@ -4,16 +4,18 @@ import { checkOptions, type OptionNames } from '../base/options.js';
 import { ArgumentTypeError, BufferError } from '../errors.js';
 import { fromDLPack } from '../from-dlpack.js';
 import { placeOf, withMemory } from '../native/export.js';
-import { DLPACK, type DLPackProducer } from '../protocol/managed.js';
+import { DLPACK, type DLPackSource } from '../protocol/managed.js';
 import type { Descriptor } from '../storage/descriptor.js';
-import { descriptorOf, TensorView } from '../view.js';
+import { inScope } from '../storage/scoped.js';
+import { sharedDescriptorOf, TensorView } from '../view.js';
 import type { PyObject } from './object.js';
 import { hold, performConversion, wrap } from './operations.js';
 import { findReference, type Reference } from './reference.js';
 
 /** A value that can become a Python tensor: a tensor, or anything else that `fromDLPack` accepts. */
-export type TensorSource = TensorView | DLPackProducer;
+export type TensorSource = TensorView | DLPackSource;
 
+/** Whether the elements are copied. */
 export interface TensorOptions {
   /** true: always copy; false: never copy, throw instead; null: copy only when needed. */
   copy?: boolean | null;
@@ -21,38 +23,16 @@ export interface TensorOptions {
 
 const optionNames: OptionNames<TensorOptions> = { copy: 'boolean or null' };
 
-// Constants of this module, because an import from another chunk of dist costs a load and a check at each use.
-const View = TensorView;
-const readDescriptor = descriptorOf;
-const findPlace = placeOf;
-
 /** The tensor as an object of a Python class. Without a class it becomes a `dlpack.Tensor`. */
 export function makeTensor(source: TensorSource, type?: PyObject, options?: TensorOptions): PyObject {
   const reference = type === undefined || type === null ? null : findReference(type);
-  // The common case first and the others apart, so that V8 inlines it. No `instanceof` for a function, because it would
-  // call Python for the prototype of a Python object.
-  if (options === undefined && reference !== null && typeof source === 'object' && source instanceof View) {
-    const descriptor = readDescriptor(source).shared();
-    if (findPlace(descriptor) === 'native') {
-      const handle = performConversion(reference, descriptor, true);
-      return handle === 0 ? convertCopy(descriptor, reference, null) : wrap(handle);
-    }
-  }
-  return makeWith(source, type, reference, options);
-}
-
-function makeWith(
-  source: TensorSource,
-  type: PyObject,
-  reference: Reference | null,
-  options?: TensorOptions,
-): PyObject {
   if (reference === null && type !== undefined && type !== null) {
     throw new ArgumentTypeError('type', 'a Python class, such as torch.Tensor', type);
   }
   if (options !== undefined) checkOptions(options, optionNames, '{ copy: true }');
   const copy = options?.copy ?? null;
-  if (typeof source === 'object' && source instanceof View) return convert(source, reference, copy);
+  // No `instanceof` for a function, because it would call Python for the prototype of a Python object.
+  if (typeof source === 'object' && source instanceof TensorView) return convert(source, reference, copy);
   if ((typeof source !== 'object' && typeof source !== 'function') || source === null || !(DLPACK in source)) {
     throw new ArgumentTypeError('source', 'a Tensor', source);
   }
@@ -65,8 +45,10 @@ function makeWith(
 }
 
 function convert(source: TensorView, type: Reference | null, copy: boolean | null): unknown {
-  const descriptor = descriptorOf(source).shared();
-  const result = withMemory(descriptor, copy, (ready) => convertNative(ready, type, copy));
+  if (type === null && copy === null) return inScope(wrap(hold(source))); // the object knows whether its memory is a copy
+  const descriptor = sharedDescriptorOf(source);
+  const made = copy === null && placeOf(descriptor) === 'copy' ? 'made' : copy === false ? 'never' : 'if needed';
+  const result = withMemory(descriptor, copy, (ready) => convertNative(ready, type, made));
   return result === undefined ? convertCopy(descriptor, type, copy) : result;
 }
 
@@ -75,11 +57,15 @@ function convertCopy(descriptor: Descriptor, type: Reference | null, copy: boole
   if (copy === false) {
     throw new BufferError('Expected a writable tensor without negative strides for this Python class; allow a copy');
   }
-  return withMemory(descriptor, true, (ready) => convertNative(ready, type, copy));
+  return withMemory(descriptor, true, (ready) => convertNative(ready, type, 'if needed'));
 }
 
-function convertNative(descriptor: Descriptor, type: Reference | null, copy: boolean | null): unknown {
-  if (type === null) return wrap(hold(new TensorView(descriptor)));
-  const handle = performConversion(type, descriptor, copy !== false);
-  return handle === 0 ? undefined : wrap(handle);
+function convertNative(
+  descriptor: Descriptor,
+  type: Reference | null,
+  copy: Parameters<typeof performConversion>[2],
+): unknown {
+  if (type === null) return inScope(wrap(hold(new TensorView(descriptor))));
+  const handle = performConversion(type, descriptor, copy);
+  return handle === 0 ? undefined : inScope(wrap(handle));
 }

@@ -4,6 +4,7 @@
  */
 
 import { ArgumentTypeError } from '../errors.js';
+import { outsideScopes } from '../storage/scoped.js';
 
 /** A value from Python. */
 // biome-ignore lint/suspicious/noExplicitAny: only Python knows the attributes of a Python object
@@ -60,12 +61,12 @@ export function tvmFfiValue(
   importModule: (name: string) => PyObject,
   take: (object: PyObject) => unknown,
 ): unknown {
-  if (convert === null) {
+  convert ??= outsideScopes(() => {
     const builtins = importModule('builtins');
     const names = builtins.dict();
     builtins.exec(CONVERT, names);
-    convert = names.get('convert') as (object: PyObject) => PyObject;
-  }
+    return names.get('convert') as (object: PyObject) => PyObject;
+  });
   const value = convert(object);
   if (value === true) return take(object);
   if (value === false) return (...args: unknown[]) => object(...args);

@@ -1,11 +1,14 @@
 /**
- * Indices into a slot of the wire, each into the array of its type: `u32[slot * 2 + INDEX]` and `i32`, `f64[slot + INDEX]` and
- * `u64`. WORDS is the size of the slot. Enums, because the bundler writes their numbers into the code: V8 inlines up to a limit
- * of bytecode, and names of constants took an export beyond it (5 of 58 ns).
+ * Messages on the wire: functions that read and write the fields of the message in a slot. Engines inline functions as
+ * short as these.
  * Written by "npm run wire" from scripts/wire/messages.mjs; change it there.
  *
  * @module
  */
+
+import { wire } from '../native/wire-memory.js';
+
+const { f64, i32, u32 } = wire;
 
 /** The type of the value in a cell. */
 export const ValueKind = {
@@ -33,99 +36,294 @@ export const Operation = {
   import: 0, // a name
   call: 1, // a callable and its arguments
   callTensor: 2, // the same, and the tensor of the result
-  callAsync: 3, // the same on another thread
-  getAttribute: 4, // an object and a name
-  setAttribute: 5, // an object, a name and a value
-  getItem: 6, // an object and a key
-  setItem: 7, // an object, a key and a value
-  iterate: 8, // an object
-  next: 9, // an iterator
-  text: 10, // an object
-  name: 11, // a string, which becomes an interned name, which Python compares by address
-  tuple: 12, // its elements
-  hold: 13, // a value, which always becomes an object
+  callAsync: 3, // as call, on another thread
+  callTensorAsync: 4, // as callTensor, on another thread
+  callPartsAsync: 5, // as callAsync, for the function `call` of values.py
+  getAttribute: 6, // an object and a name
+  setAttribute: 7, // an object, a name and a value
+  getItem: 8, // an object and a key
+  setItem: 9, // an object, a key and a value
+  iterate: 10, // an object
+  next: 11, // an iterator
+  text: 12, // an object
+  name: 13, // a string, which becomes an interned name, which Python compares by address
+  tuple: 14, // its elements
+  hold: 15, // a value, which always becomes an object
 } as const;
 
 /** A value for Python, by its kind. */
-export const enum Cell {
-  KIND = 0, // u32: a ValueKind
-  HANDLE = 1, // u32: the handle of an object, or the number of a JavaScript function
-  NUMBER = 1, // f64: a number; for a tensor or a container, the word of its description; for a function, its pin
-  WORDS = 2,
-}
+export const Cell = {
+  /** The size of its slot. */
+  WORDS: 2,
+  /** A ValueKind. */
+  kind: (slot: number): number => u32[slot * 2] as number,
+  setKind: (slot: number, value: number): void => {
+    u32[slot * 2] = value;
+  },
+  /** The handle of an object, or the number of a JavaScript function. */
+  handle: (slot: number): number => u32[slot * 2 + 1] as number,
+  setHandle: (slot: number, value: number): void => {
+    u32[slot * 2 + 1] = value;
+  },
+  /** A number; for a tensor or a container, the word of its description; for a function, its pin. */
+  number: (slot: number): number => f64[slot + 1] as number,
+  setNumber: (slot: number, value: number): void => {
+    f64[slot + 1] = value;
+  },
+};
 
 /** The elements of a container, or alternating keys and values of a dict. */
-export const enum CellList {
-  COUNT = 0, // u32: the number of cells that follow
-  CELLS = 1, // f64[]: where the cells begin
-  WORDS = 2,
-}
+export const CellList = {
+  /** The size of its slot. */
+  WORDS: 2,
+  /** The number of cells that follow. */
+  count: (slot: number): number => u32[slot * 2] as number,
+  setCount: (slot: number, value: number): void => {
+    u32[slot * 2] = value;
+  },
+  /** Where the cells begin. */
+  cells: (slot: number, i: number): number => f64[slot + 1 + i] as number,
+  setCells: (slot: number, i: number, value: number): void => {
+    f64[slot + 1 + i] = value;
+  },
+  /** The word where they begin. */
+  cellsAt: (slot: number): number => slot + 1,
+};
 
 /** The outcome of a request to Python, besides a tensor. */
-export const enum Outcome {
-  FAILED = 0, // u32: 1: there is an exception
-  RESULT_KIND = 1, // u32: a ValueKind: of the result, or handle for the exception
-  RESULT_HANDLE = 2, // u32: of the object that is the result, or of the exception
-  RESULT_NUMBER = 2, // f64: the result, where it is a number or a boolean
-  WORDS = 4,
-}
+export const Outcome = {
+  /** The size of its slot. */
+  WORDS: 4,
+  /** 1: there is an exception. */
+  failed: (slot: number): number => u32[slot * 2] as number,
+  setFailed: (slot: number, value: number): void => {
+    u32[slot * 2] = value;
+  },
+  /** A ValueKind: of the result, or handle for the exception. */
+  resultKind: (slot: number): number => u32[slot * 2 + 1] as number,
+  setResultKind: (slot: number, value: number): void => {
+    u32[slot * 2 + 1] = value;
+  },
+  /** Of the object that is the result, or of the exception. */
+  resultHandle: (slot: number): number => u32[slot * 2 + 2] as number,
+  setResultHandle: (slot: number, value: number): void => {
+    u32[slot * 2 + 2] = value;
+  },
+  /** The result, where it is a number or a boolean. */
+  resultNumber: (slot: number): number => f64[slot + 2] as number,
+  setResultNumber: (slot: number, value: number): void => {
+    f64[slot + 2] = value;
+  },
+};
 
 /** An operation on Python objects. */
-export const enum PerformRequest {
-  FAILED = 0, // u32: 1: there is an exception
-  RESULT_KIND = 1, // u32: a ValueKind: of the result, or handle for the exception
-  RESULT_HANDLE = 2, // u32: of the object that is the result, or of the exception
-  RESULT_NUMBER = 2, // f64: the result, where it is a number or a boolean
-  OPERATION = 6, // u32: an Operation
-  COUNT = 7, // u32: the number of cells that follow
-  KEYWORDS = 8, // u32: the number of pairs of cells at the end that are names and values of keyword arguments
-  SPILLED = 9, // u32: the number of values that do not fit into cells and are arguments of the call
-  TENSOR_SLOT = 10, // u32: the slot of a TensorResult, for a result that is a tensor
-  PROMISE = 11, // u32: the number of the promise of an asynchronous call
-  CELLS = 6, // f64[]: where the cells begin
-  WORDS = 6,
-}
+export const PerformRequest = {
+  /** The size of its slot. */
+  WORDS: 6,
+  /** 1: there is an exception. */
+  failed: (slot: number): number => u32[slot * 2] as number,
+  setFailed: (slot: number, value: number): void => {
+    u32[slot * 2] = value;
+  },
+  /** A ValueKind: of the result, or handle for the exception. */
+  resultKind: (slot: number): number => u32[slot * 2 + 1] as number,
+  setResultKind: (slot: number, value: number): void => {
+    u32[slot * 2 + 1] = value;
+  },
+  /** Of the object that is the result, or of the exception. */
+  resultHandle: (slot: number): number => u32[slot * 2 + 2] as number,
+  setResultHandle: (slot: number, value: number): void => {
+    u32[slot * 2 + 2] = value;
+  },
+  /** The result, where it is a number or a boolean. */
+  resultNumber: (slot: number): number => f64[slot + 2] as number,
+  setResultNumber: (slot: number, value: number): void => {
+    f64[slot + 2] = value;
+  },
+  /** An Operation. */
+  operation: (slot: number): number => u32[slot * 2 + 6] as number,
+  setOperation: (slot: number, value: number): void => {
+    u32[slot * 2 + 6] = value;
+  },
+  /** The number of cells that follow. */
+  count: (slot: number): number => u32[slot * 2 + 7] as number,
+  setCount: (slot: number, value: number): void => {
+    u32[slot * 2 + 7] = value;
+  },
+  /** The number of pairs of cells at the end that are names and values of keyword arguments. */
+  keywords: (slot: number): number => u32[slot * 2 + 8] as number,
+  setKeywords: (slot: number, value: number): void => {
+    u32[slot * 2 + 8] = value;
+  },
+  /** The number of values that do not fit into cells and are arguments of the call. */
+  spilled: (slot: number): number => u32[slot * 2 + 9] as number,
+  setSpilled: (slot: number, value: number): void => {
+    u32[slot * 2 + 9] = value;
+  },
+  /** The slot of a TensorResult, for a result that is a tensor. */
+  tensorSlot: (slot: number): number => u32[slot * 2 + 10] as number,
+  setTensorSlot: (slot: number, value: number): void => {
+    u32[slot * 2 + 10] = value;
+  },
+  /** The number of the promise of an asynchronous call. */
+  promise: (slot: number): number => u32[slot * 2 + 11] as number,
+  setPromise: (slot: number, value: number): void => {
+    u32[slot * 2 + 11] = value;
+  },
+  /** Where the cells begin. */
+  cells: (slot: number, i: number): number => f64[slot + 6 + i] as number,
+  setCells: (slot: number, i: number, value: number): void => {
+    f64[slot + 6 + i] = value;
+  },
+  /** The word where they begin. */
+  cellsAt: (slot: number): number => slot + 6,
+};
 
 /** A tensor as an object of a Python class. */
-export const enum ConversionRequest {
-  FAILED = 0, // u32: 1: there is an exception
-  RESULT_KIND = 1, // u32: a ValueKind: of the result, or handle for the exception
-  RESULT_HANDLE = 2, // u32: of the object that is the result, or of the exception
-  RESULT_NUMBER = 2, // f64: the result, where it is a number or a boolean
-  TARGET = 6, // u32: the handle of the class, or of a converter
-  MAY_COPY = 7, // u32: 0: never copy
-  TENSOR = 4, // word: in native memory
-  WORDS = 12,
-}
+export const ConversionRequest = {
+  /** The size of its slot. */
+  WORDS: 12,
+  /** 1: there is an exception. */
+  failed: (slot: number): number => u32[slot * 2] as number,
+  setFailed: (slot: number, value: number): void => {
+    u32[slot * 2] = value;
+  },
+  /** A ValueKind: of the result, or handle for the exception. */
+  resultKind: (slot: number): number => u32[slot * 2 + 1] as number,
+  setResultKind: (slot: number, value: number): void => {
+    u32[slot * 2 + 1] = value;
+  },
+  /** Of the object that is the result, or of the exception. */
+  resultHandle: (slot: number): number => u32[slot * 2 + 2] as number,
+  setResultHandle: (slot: number, value: number): void => {
+    u32[slot * 2 + 2] = value;
+  },
+  /** The result, where it is a number or a boolean. */
+  resultNumber: (slot: number): number => f64[slot + 2] as number,
+  setResultNumber: (slot: number, value: number): void => {
+    f64[slot + 2] = value;
+  },
+  /** The handle of the class, or of a converter. */
+  target: (slot: number): number => u32[slot * 2 + 6] as number,
+  setTarget: (slot: number, value: number): void => {
+    u32[slot * 2 + 6] = value;
+  },
+  /** 0: never copy; 2: the memory is a copy of memory that JavaScript can move. */
+  mayCopy: (slot: number): number => u32[slot * 2 + 7] as number,
+  setMayCopy: (slot: number, value: number): void => {
+    u32[slot * 2 + 7] = value;
+  },
+  /** In native memory. */
+  tensorAt: (slot: number): number => slot + 4,
+};
 
 /** The tensor of a Python object. */
-export const enum ConsumeRequest {
-  FAILED = 0, // u32: 1: there is an exception
-  RESULT_KIND = 1, // u32: a ValueKind: of the result, or handle for the exception
-  RESULT_HANDLE = 2, // u32: of the object that is the result, or of the exception
-  RESULT_NUMBER = 2, // f64: the result, where it is a number or a boolean
-  OBJECT = 6, // u32: its handle
-  COPY = 7, // i32: 1: always; 0: never; -1: only when needed
-  DEVICE_TYPE = 8, // i32: the DLDeviceType that the tensor must have; 0: any
-  DEVICE_ID = 9, // i32: the number of that device
-  TENSOR_SLOT = 10, // u32: the slot of the TensorResult
-  STREAM = 6, // f64: the consumer's stream; 0: the current one
-  WORDS = 8,
-}
+export const ConsumeRequest = {
+  /** The size of its slot. */
+  WORDS: 8,
+  /** 1: there is an exception. */
+  failed: (slot: number): number => u32[slot * 2] as number,
+  setFailed: (slot: number, value: number): void => {
+    u32[slot * 2] = value;
+  },
+  /** A ValueKind: of the result, or handle for the exception. */
+  resultKind: (slot: number): number => u32[slot * 2 + 1] as number,
+  setResultKind: (slot: number, value: number): void => {
+    u32[slot * 2 + 1] = value;
+  },
+  /** Of the object that is the result, or of the exception. */
+  resultHandle: (slot: number): number => u32[slot * 2 + 2] as number,
+  setResultHandle: (slot: number, value: number): void => {
+    u32[slot * 2 + 2] = value;
+  },
+  /** The result, where it is a number or a boolean. */
+  resultNumber: (slot: number): number => f64[slot + 2] as number,
+  setResultNumber: (slot: number, value: number): void => {
+    f64[slot + 2] = value;
+  },
+  /** Its handle. */
+  object: (slot: number): number => u32[slot * 2 + 6] as number,
+  setObject: (slot: number, value: number): void => {
+    u32[slot * 2 + 6] = value;
+  },
+  /** 1: always; 0: never; -1: only when needed. */
+  copy: (slot: number): number => i32[slot * 2 + 7] as number,
+  setCopy: (slot: number, value: number): void => {
+    i32[slot * 2 + 7] = value;
+  },
+  /** The DLDeviceType that the tensor must have; 0: any. */
+  deviceType: (slot: number): number => i32[slot * 2 + 8] as number,
+  setDeviceType: (slot: number, value: number): void => {
+    i32[slot * 2 + 8] = value;
+  },
+  /** The number of that device. */
+  deviceId: (slot: number): number => i32[slot * 2 + 9] as number,
+  setDeviceId: (slot: number, value: number): void => {
+    i32[slot * 2 + 9] = value;
+  },
+  /** The slot of the TensorResult. */
+  tensorSlot: (slot: number): number => u32[slot * 2 + 10] as number,
+  setTensorSlot: (slot: number, value: number): void => {
+    u32[slot * 2 + 10] = value;
+  },
+  /** The consumer's stream; 0: the current one. */
+  stream: (slot: number): number => f64[slot + 6] as number,
+  setStream: (slot: number, value: number): void => {
+    f64[slot + 6] = value;
+  },
+};
 
 /** The tensor of a Python object with a CUDA Array Interface. */
-export const enum TakeArrayRequest {
-  OBJECT = 0, // u32: its handle
-  IS_TAKEN = 1, // u32: 1: there is a tensor; 0: the interface has an unusual property
-  TENSOR_SLOT = 2, // u32: the slot of the TensorResult
-  WORDS = 2,
-}
+export const TakeArrayRequest = {
+  /** The size of its slot. */
+  WORDS: 2,
+  /** Its handle. */
+  object: (slot: number): number => u32[slot * 2] as number,
+  setObject: (slot: number, value: number): void => {
+    u32[slot * 2] = value;
+  },
+  /** 1: there is a tensor; 0: the interface has an unusual property. */
+  isTaken: (slot: number): number => u32[slot * 2 + 1] as number,
+  setIsTaken: (slot: number, value: number): void => {
+    u32[slot * 2 + 1] = value;
+  },
+  /** The slot of the TensorResult. */
+  tensorSlot: (slot: number): number => u32[slot * 2 + 2] as number,
+  setTensorSlot: (slot: number, value: number): void => {
+    u32[slot * 2 + 2] = value;
+  },
+};
+
+const released = new Uint32Array(132);
 
 /** Handles that the next operation drops at its start. In its own block, because it outlives requests. */
-export const enum ReleasedList {
-  OBJECT_COUNT = 0, // u32: the number of waiting objects
-  STORAGE_COUNT = 1, // u32: the number of waiting storages of Python memory
-  OBJECTS = 2, // u32[64]: their handles
-  STORAGES = 66, // u32[64]: their handles
-  WORDS = 66,
-}
+export const ReleasedList = {
+  buffer: released.buffer,
+  /** The number of waiting objects. */
+  objectCount: (): number => released[0] as number,
+  setObjectCount: (value: number): void => {
+    released[0] = value;
+  },
+  /** The number of waiting storages of Python memory. */
+  storageCount: (): number => released[1] as number,
+  setStorageCount: (value: number): void => {
+    released[1] = value;
+  },
+  /** Their handles. */
+  objects: (i: number): number => released[2 + i] as number,
+  setObjects: (i: number, value: number): void => {
+    released[2 + i] = value;
+  },
+  OBJECTS_LENGTH: 64,
+  /** Their handles. */
+  storages: (i: number): number => released[66 + i] as number,
+  setStorages: (i: number, value: number): void => {
+    released[66 + i] = value;
+  },
+  STORAGES_LENGTH: 64,
+  /** 1: the objects of this tick, or those before, have many bytes. */
+  crowded: (): number => released[130] as number,
+  setCrowded: (value: number): void => {
+    released[130] = value;
+  },
+};

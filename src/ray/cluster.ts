@@ -4,6 +4,7 @@ import { binding } from '../python/binding.js';
 import { load } from './helpers.js';
 import { type InitOptions, initOptions, toKeywords } from './options.js';
 
+/** The cluster that this program uses. */
 export interface Connection {
   /** The address of the cluster, for other programs: `init({ address })`. */
   readonly address: string;

@@ -6,6 +6,7 @@ import type { Helpers } from './helpers.js';
 
 declare module '../errors.js' {
   interface DLPackErrors {
+    /** An error of a task or an actor. */
     RemoteError: RemoteError;
   }
 }
@@ -13,6 +14,7 @@ declare module '../errors.js' {
 /** An error that JavaScript threw in a worker. `stack` is its stack there, and `type` is its name, as `'RangeError'`. */
 export class RemoteError extends DLPackError {
   readonly tag = 'RemoteError';
+  /** The name of the error in the worker, such as `'RangeError'`. */
   readonly type: string;
 
   constructor(type: string, message: string, stack: string) {

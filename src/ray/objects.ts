@@ -1,13 +1,13 @@
 /** Objects in Ray's object store. */
 
-import { checkOptions, type OptionNames } from '../base/options.js';
+import { type AsyncOptions, signalOf } from '../base/signal.js';
 import { ArgumentTypeError, isUsable } from '../errors.js';
 import { node } from '../native/node-modules.js';
-import { awaitWith, newSettler, signalOf } from '../python/futures.js';
+import { awaitWith, newSettler } from '../python/futures.js';
 import { callAsync, isPyObject, type PyArgument, type PyObject } from '../python/index.js';
+import { takeJS } from '../python/to-js.js';
 import { taskError } from './error.js';
 import { load } from './helpers.js';
-import { toJavaScript } from './values.js';
 
 const { setImmediate } = node.timers;
 
@@ -15,6 +15,7 @@ declare const VALUE: unique symbol;
 
 /** Ray's own ObjectRef, with the type of the value. It can be passed to tasks and actors in place of the value. */
 export interface ObjectRef<T = unknown> extends Disposable {
+  /** Carries the type of the value. It does not exist at run time. */
   readonly [VALUE]?: T;
   /** The identifier of the object. */
   hex(): string;
@@ -24,39 +25,34 @@ export interface ObjectRef<T = unknown> extends Disposable {
 export type Values<R> =
   R extends ObjectRef<infer T> ? T : R extends readonly unknown[] ? { -readonly [I in keyof R]: Values<R[I]> } : never;
 
-export interface GetOptions {
-  /** Stops the waiting and rejects with the reason of the signal. The task continues. */
-  signal?: AbortSignal;
+/**
+ * Copies a value into the object store. It is converted as arguments of Python functions are. Another thread copies it:
+ * do not write into it meanwhile.
+ */
+export async function put<T>(value: T): Promise<ObjectRef<T>> {
+  return callAsync(load().helpers.put as unknown as PyObject, value as PyArgument);
 }
 
-const optionNames: OptionNames<GetOptions> = { signal: true };
-
-/** Copies a value into the object store. It is converted as arguments of Python functions are. */
-export function put<T>(value: T): ObjectRef<T> {
+/** As {@link put}, but blocks this thread until Ray has copied the value. */
+export function putSync<T>(value: T): ObjectRef<T> {
   return load().helpers.put(value as PyArgument);
 }
 
 /**
- * As {@link put}, on another thread: the event loop goes on while Ray copies the value. Do not write into it meanwhile.
- */
-export async function putAsync<T>(value: T): Promise<ObjectRef<T>> {
-  return callAsync(load().helpers.put as unknown as PyObject, value as PyArgument);
-}
-
-/**
  * The value of an object, or the values of an array of objects. Arrays and tensors become read-only Tensors over the
- * memory of the object store, without a copy. The object stays in the store until the Tensor is disposed.
+ * memory of the object store, without a copy. The object stays in the store until the Tensor is disposed. When the
+ * signal aborts, the task goes on.
  */
 export async function get<R extends ObjectRef | readonly ObjectRef[]>(
   reference: R,
-  options: GetOptions = {},
+  options: AsyncOptions = {},
 ): Promise<Values<R>> {
-  checkOptions(options, optionNames, '{ signal: controller.signal }');
+  signalOf(options);
   if (isUsable(reference) && Array.isArray(reference)) return getAll(reference, options) as Promise<Values<R>>;
   return getOne(reference, options) as Promise<Values<R>>;
 }
 
-async function getOne(reference: PyObject, options: GetOptions): Promise<unknown> {
+async function getOne(reference: PyObject, options: AsyncOptions): Promise<unknown> {
   checkReference(reference);
   const { helpers } = load();
   let value: unknown;
@@ -65,7 +61,7 @@ async function getOne(reference: PyObject, options: GetOptions): Promise<unknown
   } catch (error) {
     throw taskError(error, helpers);
   }
-  return toJavaScript(value, helpers, null);
+  return takeJS(value);
 }
 
 /** How many values become JavaScript values before the event loop continues. */
@@ -76,7 +72,7 @@ const REFERENCES = 8;
 const COLLECTED = 1024;
 
 /** The values of many references. They share one promise, because a promise for each costs more than a small task. */
-async function getAll(references: readonly PyObject[], options: GetOptions): Promise<unknown[]> {
+async function getAll(references: readonly PyObject[], options: AsyncOptions): Promise<unknown[]> {
   references.forEach(checkReference);
   const signal = signalOf(options);
   const { helpers } = load();
@@ -115,7 +111,7 @@ async function getAll(references: readonly PyObject[], options: GetOptions): Pro
   const values: unknown[] = [];
   try {
     for (const value of list) {
-      values.push(toJavaScript(value, helpers, null));
+      values.push(takeJS(value));
       if (values.length % TURN === 0) await new Promise(setImmediate);
     }
   } finally {
@@ -134,7 +130,7 @@ export function getSync<R extends ObjectRef | readonly ObjectRef[]>(reference: R
   } catch (error) {
     throw taskError(error, helpers);
   }
-  return toJavaScript(value, helpers, null) as Values<R>;
+  return takeJS(value) as Values<R>;
 }
 
 function checkReference(reference: unknown): void {

@@ -10,19 +10,25 @@ export type RuntimeEnv = Readonly<Record<string, unknown>>;
 export interface PlacementOptions {
   /** The CPUs that it occupies while it runs. */
   numCpus?: number;
+  /** The GPUs that it occupies while it runs. Parts of a GPU are possible. */
   numGpus?: number;
   /** Bytes of memory that the scheduler reserves. */
   memory?: number;
   /** Resources that nodes declare: `{ fastDisk: 0.5 }`. */
   resources?: Readonly<Record<string, number>>;
+  /** A kind of accelerator that the node must have, such as `'H200'`. */
   acceleratorType?: string;
   /** `'DEFAULT'`, `'SPREAD'`, or an object of `ray.util.scheduling_strategies`, such as a node affinity. */
   schedulingStrategy?: 'DEFAULT' | 'SPREAD' | PyObject;
+  /** Labels that the node must have. */
   labelSelector?: Readonly<Record<string, string>>;
+  /** The environment of the worker. */
   runtimeEnv?: RuntimeEnv;
+  /** A name: of a task in the dashboard, of an actor for `getActor`. */
   name?: string;
 }
 
+/** Options of a task. */
 export interface TaskOptions extends PlacementOptions {
   /** How often Ray runs the task again when its worker or node dies; 3 by default, -1 for no limit. */
   maxRetries?: number;
@@ -34,6 +40,7 @@ export interface TaskOptions extends PlacementOptions {
   maxCalls?: number;
 }
 
+/** Options of an actor. */
 export interface ActorOptions extends PlacementOptions {
   /** How often Ray starts the actor again when its process or node dies; 0 by default, -1 for no limit. */
   maxRestarts?: number;
@@ -41,7 +48,9 @@ export interface ActorOptions extends PlacementOptions {
   maxTaskRetries?: number;
   /** How many calls run at once; 1 by default. */
   maxConcurrency?: number;
+  /** How many calls may wait; no limit by default. */
   maxPendingCalls?: number;
+  /** The namespace of its name. */
   namespace?: string;
   /** `'detached'`: the actor outlives the program that made it. */
   lifetime?: 'detached' | 'non_detached';
@@ -49,30 +58,44 @@ export interface ActorOptions extends PlacementOptions {
   getIfExists?: boolean;
 }
 
+/** How {@link init} finds or starts a cluster. */
 export interface InitOptions {
   /**
    * The address of a cluster. Without one, Ray uses `RAY_ADDRESS` or a cluster that runs on this machine, and otherwise
    * starts a cluster. `'local'` always starts a cluster, and `'auto'` never does.
    */
   address?: string;
+  /** The CPUs that this node offers; all of them by default. */
   numCpus?: number;
+  /** The GPUs that this node offers; all of them by default. */
   numGpus?: number;
+  /** Further resources that this node offers: `{ fastDisk: 1 }`. */
   resources?: Readonly<Record<string, number>>;
+  /** Labels of this node. */
   labels?: Readonly<Record<string, string>>;
   /** The size of this node's object store in bytes. */
   objectStoreMemory?: number;
+  /** The namespace of named actors. */
   namespace?: string;
+  /** The environment of the workers. */
   runtimeEnv?: RuntimeEnv;
+  /** Start Ray's dashboard; only where its packages are installed by default. */
   includeDashboard?: boolean;
+  /** The address that the dashboard listens on; only this machine by default. */
   dashboardHost?: string;
+  /** The port of the dashboard; 8265 or the next free one by default. */
   dashboardPort?: number;
   /** `'info'`, `'warning'` or `'error'`. */
   loggingLevel?: string;
   /** Print what workers write. */
   logToDriver?: boolean;
+  /** Do not throw if this program uses a cluster already. */
   ignoreReinitError?: boolean;
+  /** The address of this node, where Ray would choose a wrong one. */
   nodeIpAddress?: string;
+  /** The folder for logs and sockets. */
   tempDir?: string;
+  /** Ray's internal settings, for tests. */
   systemConfig?: Readonly<Record<string, unknown>>;
 }
 

@@ -3,22 +3,26 @@
 import { checkObject, checkOptions, type OptionNames } from '../base/options.js';
 import { ArgumentTypeError, ArgumentValueError } from '../errors.js';
 import { callAsync, isPyObject, type Keywords, kwargs, type PyArgument, type PyObject } from '../python/index.js';
+import { outsideScopes } from '../storage/scoped.js';
 import { workerCommand } from './command.js';
 import { load } from './helpers.js';
 import { moduleUrl } from './module.js';
 import type { ObjectRef } from './objects.js';
 import { type ActorOptions, actorOptions, type TaskOptions, taskOptions, toKeywords } from './options.js';
 
+/** A function that runs on the cluster. */
 // biome-ignore lint/suspicious/noExplicitAny: the author of a typed form of a function chooses its types
-type AnyFunction = (...args: any[]) => any;
+export type RemoteFunction = (...args: any[]) => any;
+/** A class whose objects run on the cluster. */
 // biome-ignore lint/suspicious/noExplicitAny: as above
-type AnyClass = new (...args: any[]) => any;
+export type ActorClass = new (...args: any[]) => any;
 
 /** Arguments of a remote call: each may be a reference to its value. */
 export type RemoteArguments<A extends readonly unknown[]> = { [I in keyof A]: A[I] | ObjectRef<A[I]> };
 
 /** A method of an actor, which is Ray's own object. */
-export interface RemoteMethod<F extends AnyFunction> {
+export interface RemoteMethod<F extends RemoteFunction> {
+  /** Calls the method and returns a reference to its result. */
   remote(...args: RemoteArguments<Parameters<F>>): ObjectRef<Awaited<ReturnType<F>>>;
   /** Ray's own options: `options(kwargs({ num_returns: 2 }))`. */
   options(keywords: Keywords): RemoteMethod<F>;
@@ -26,42 +30,43 @@ export interface RemoteMethod<F extends AnyFunction> {
 
 /** A running actor: Ray's own ActorHandle, which can be passed to tasks and other actors. */
 export type ActorHandle<T> = {
-  readonly [M in keyof T as T[M] extends AnyFunction ? M : never]: T[M] extends AnyFunction
+  readonly [M in keyof T as T[M] extends RemoteFunction ? M : never]: T[M] extends RemoteFunction
     ? RemoteMethod<T[M]>
     : never;
 } & Disposable;
 
 /** The arguments with which a function or class runs on the cluster. */
-type ArgumentsOf<F> = F extends AnyClass
+export type StartArguments<F> = F extends ActorClass
   ? RemoteArguments<ConstructorParameters<F>>
-  : F extends AnyFunction
+  : F extends RemoteFunction
     ? RemoteArguments<Parameters<F>>
     : never;
 
 /** A reference to the result of a function, or an actor of a class. */
-type StartedBy<F> = F extends AnyClass
+export type StartedBy<F> = F extends ActorClass
   ? ActorHandle<InstanceType<F>>
-  : F extends AnyFunction
+  : F extends RemoteFunction
     ? ObjectRef<Awaited<ReturnType<F>>>
     : never;
 
 /** A function or class, written in Python or JavaScript, that runs on the cluster. */
-export interface Remote<F extends AnyFunction | AnyClass> {
-  /** Starts a task and returns a reference to its result; for a class, starts an actor. */
-  remote(...args: ArgumentsOf<F>): StartedBy<F>;
+export interface Remote<F extends RemoteFunction | ActorClass> {
   /**
-   * The same on another thread, so that the event loop goes on while Ray copies the arguments into the object store.
-   * Calls that have not resolved may start in another order.
+   * Starts a task and returns a reference to its result; for a class, starts an actor. Another thread copies the
+   * arguments into the object store. Calls that have not resolved may start in another order.
    */
-  remoteAsync(...args: ArgumentsOf<F>): Promise<StartedBy<F>>;
+  remote(...args: StartArguments<F>): Promise<StartedBy<F>>;
+  /** The same, but blocks this thread until Ray has copied the arguments. */
+  remoteSync(...args: StartArguments<F>): StartedBy<F>;
   /** The same with other options. */
-  options(options: F extends AnyClass ? ActorOptions : TaskOptions): Remote<F>;
+  options(options: F extends ActorClass ? ActorOptions : TaskOptions): Remote<F>;
 }
 
 /** An actor class written in JavaScript. */
-export interface RemoteClass<C extends AnyClass> {
+export interface RemoteClass<C extends ActorClass> {
   /** Imports the module here, to learn the methods of the class, and starts an actor. */
   remote(...args: RemoteArguments<ConstructorParameters<C>>): Promise<ActorHandle<InstanceType<C>>>;
+  /** The same with other options. */
   options(options: ActorOptions): RemoteClass<C>;
 }
 
@@ -76,23 +81,23 @@ function withOptions(target: PyObject, options: Options, names: Names): PyObject
   return target.options(toKeywords(options, names as OptionNames<Options>, example));
 }
 
-function makeRemote<F extends AnyFunction | AnyClass>(target: PyObject, given: Options, names: Names): Remote<F> {
+function makeRemote<F extends RemoteFunction | ActorClass>(target: PyObject, given: Options, names: Names): Remote<F> {
   checkObject(given, example);
   const options = { ...given }; // read once, because getters may return different values
-  const start = withOptions(target, options, names).remote as PyObject;
+  const start = outsideScopes(() => withOptions(target, options, names).remote) as PyObject;
   const isMany = (options.numReturns ?? 1) !== 1;
   const toResult = (started: PyObject): Started => (isMany ? [...(started as Iterable<PyObject>)] : started);
   return {
-    remote: (...args: PyArgument[]) => toResult(start(...args)),
-    remoteAsync: async (...args: PyArgument[]) => toResult(await callAsync(start, ...args)),
+    remote: async (...args: PyArgument[]) => toResult(await callAsync(start, ...args)),
+    remoteSync: (...args: PyArgument[]) => toResult(start(...args)),
     options: (more: Options) => makeRemote(target, { ...options, ...more }, names),
   } as unknown as Remote<F>;
 }
 
 /** A Python function or class that Ray runs: Python's `ray.remote(target)`. */
-export function remote<F extends AnyFunction | AnyClass = AnyFunction>(
+export function remote<F extends RemoteFunction | ActorClass = RemoteFunction>(
   target: PyObject,
-  options?: F extends AnyClass ? ActorOptions : TaskOptions,
+  options?: F extends ActorClass ? ActorOptions : TaskOptions,
 ): Remote<F> {
   if (!isPyObject(target)) {
     throw new ArgumentTypeError(
@@ -116,7 +121,7 @@ function inJavaScript(options: Options): Options {
  * A JavaScript function that Ray runs in a worker: `task(import.meta.url, 'resize')`. The module must export the
  * function under this name, at the same path on every node.
  */
-export function task<F extends AnyFunction = AnyFunction>(
+export function task<F extends RemoteFunction = RemoteFunction>(
   module: string | URL,
   name: string,
   options: TaskOptions = {},
@@ -127,19 +132,19 @@ export function task<F extends AnyFunction = AnyFunction>(
   // Made by the first call, so that a module can name its tasks where there is no Ray.
   let target: PyObject | null = null;
   const configure = (current: TaskOptions): Remote<F> => {
-    target ??= load().helpers.task_function(name, url);
+    target ??= outsideScopes(() => load().helpers.task_function(name, url));
     return makeRemote<F>(target, inJavaScript(current), taskOptions);
   };
   const make = (current: TaskOptions): Remote<F> => {
     let configured: Remote<F> | null = null;
     return {
-      remote(...args: Parameters<Remote<F>['remote']>) {
+      async remote(...args: Parameters<Remote<F>['remote']>) {
         configured ??= configure(current);
         return configured.remote(...args);
       },
-      async remoteAsync(...args: Parameters<Remote<F>['remote']>) {
+      remoteSync(...args: Parameters<Remote<F>['remote']>) {
         configured ??= configure(current);
-        return configured.remoteAsync(...args);
+        return configured.remoteSync(...args);
       },
       options(more: TaskOptions) {
         checkOptions(more, taskOptions, example);
@@ -155,7 +160,7 @@ export function task<F extends AnyFunction = AnyFunction>(
  * module must export the class under this name, at the same path on every node. Python programs call the methods as
  * those of a Python actor.
  */
-export function actor<C extends AnyClass = AnyClass>(
+export function actor<C extends ActorClass = ActorClass>(
   module: string | URL,
   name: string,
   options: ActorOptions = {},
