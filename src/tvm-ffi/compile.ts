@@ -1,9 +1,8 @@
 /** Kernels compiled from source at run time. */
 
 import { checkOptions } from '../base/options.js';
-import { ArgumentTypeError } from '../errors.js';
 import { node } from '../native/node-modules.js';
-import type { FFIFunction } from './calls.js';
+import { textsOf } from './compile/arguments.js';
 import { build, type Recipe } from './compile/build.js';
 import { cacheFolder, digestOf, findBuild, keepBuild } from './compile/cache.js';
 import { cppFlags, cudaFlags } from './compile/commands.js';
@@ -18,11 +17,13 @@ import {
   surroundings,
 } from './compile/toolchain.js';
 import { loadModule } from './module.js';
+import type { FFIFunction } from './native-values.js';
 
 const { resolve } = node.path;
 
 export type { CommandLine };
 
+/** How a kernel is compiled. */
 export interface CompileOptions<Name extends string = string> {
   /** C++ source. Several sources are compiled as one file. The headers of TVM-FFI are included before it. */
   cpp?: string | readonly string[];
@@ -107,10 +108,10 @@ const optionNames = {
 /** Returns the recipe and a digest of the headers. */
 async function makeRecipe(options: CompileOptions): Promise<[Recipe, string]> {
   const sources = readSources(options.cpp, options.cuda, options.functions);
-  const includes = stringsOf(options.includes, 'includes').map((folder) => resolve(folder));
-  const flags = stringsOf(options.flags, 'flags');
-  const givenCudaFlags = stringsOf(options.cudaFlags, 'cudaFlags');
-  const linkFlags = stringsOf(options.linkFlags, 'linkFlags');
+  const includes = textsOf('includes', options.includes).map((folder) => resolve(folder));
+  const flags = textsOf('flags', options.flags);
+  const givenCudaFlags = textsOf('cudaFlags', options.cudaFlags);
+  const linkFlags = textsOf('linkFlags', options.linkFlags);
   const folders = await findHeaders(options.headers);
   const hasCuda = sources.cuda.length > 0;
   const recipe: Recipe = {
@@ -135,12 +136,4 @@ async function cudaDefaults(
   const architectures = hasArchitecture ? [] : await findArchitectures();
   // nvcc takes only a command as its host compiler.
   return cudaFlags(process.platform, includes, folders, architectures, rest.length > 0 ? null : host);
-}
-
-function stringsOf(value: unknown, option: string): readonly string[] {
-  if (value === undefined) return [];
-  if (!Array.isArray(value) || value.some((item) => typeof item !== 'string')) {
-    throw new ArgumentTypeError(option, 'an array of strings', value);
-  }
-  return [...value] as string[];
 }

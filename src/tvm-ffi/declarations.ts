@@ -1,11 +1,10 @@
 /** TypeScript declarations from the metadata of a kernel library. */
 
 import { node } from '../native/node-modules.js';
-import { invoke } from './calls.js';
-import { builtin } from './globals.js';
-import { ffi, library } from './library.js';
+import { ffi } from './library.js';
 import { describeFunction, loadModule } from './module.js';
-import { describeType, findType, MemberFlag } from './object-classes.js';
+import { callBuiltin, library } from './native-values.js';
+import { describeType, findType, MemberFlag } from './objects/types.js';
 
 const { readFileSync } = node.fs;
 const { basename } = node.path;
@@ -91,7 +90,7 @@ function signatureOf({ named_args, args }: Schema, skip: number): { parameters: 
 }
 
 /** The names of the functions that a file exports for TVM-FFI. Finds symbols by their prefix, in any file format. */
-function functionNames(path: string): string[] {
+export function functionNames(path: string): string[] {
   const text = readFileSync(path, 'latin1');
   const names = [...text.matchAll(/\0__tvm_ffi_([A-Za-z][\w.]*)(?=\0)/g)].map((match) => match[1] as string);
   return [...new Set(names)].filter((name) => name !== 'main').sort();
@@ -104,7 +103,7 @@ function schemaOf(metadata: string | null): Schema | null {
   return text === undefined ? null : (JSON.parse(text) as Schema);
 }
 
-const typeKeys = () => new Set(invoke(builtin('ffi.GetRegisteredTypeKeys'), []) as string[]);
+const typeKeys = () => new Set(callBuiltin('ffi.GetRegisteredTypeKeys', []) as string[]);
 
 /** Gives each type an interface: the last part of its key, or the whole key where that is taken. */
 function nameInterfaces(keys: readonly string[]): void {

@@ -14,12 +14,10 @@
  * @module
  */
 
-export { setAllocator, type TensorAllocator } from './allocator.js';
-export { callAsync } from './async.js';
-export type { FFIFunction } from './calls.js';
-export { CompileError, type Diagnostic } from './compile/error.js';
-export { type CommandLine, type CompileOptions, compile, compileLibrary } from './compile.js';
-export { type ErrorClass, registerError, TVMFFIError } from './errors.js';
+export type { AsyncOptions } from '../base/signal.js';
+export { fromEnvAlloc, setAllocator, type TensorAllocator } from './calls/allocator.js';
+export { callAsync } from './calls/async.js';
+export { type StreamProvider, setStreamProvider } from './calls/call-stream.js';
 export {
   type GetGlobalOptions,
   getGlobalFunc,
@@ -30,11 +28,29 @@ export {
   removeGlobalFunc,
   sameAs,
   toFunction,
-} from './functions.js';
-export type { JavaScriptFunction } from './host-objects.js';
-export { type RegisterObjectOptions, registerObject } from './host-types.js';
-export { type LoadOptions, loadLibrary } from './library.js';
-export { ArrayView, Dict, List, MapView } from './live-containers.js';
+} from './calls/functions.js';
+export {
+  currentStream,
+  followTorchStream,
+  type TorchStreams,
+  withStream,
+} from './calls/streams.js';
+export {
+  DataType,
+  DeviceValue,
+  FFIObject,
+  Opaque,
+  OpaquePointer,
+  RValue,
+  Shape,
+  type ShortDType,
+  TVM_FFI_OBJECT,
+  TVM_FFI_VALUE,
+  UNCHANGED,
+} from './codec/values.js';
+export { CompileError, type Diagnostic } from './compile/error.js';
+export { type CommandLine, type CompileOptions, compile, compileLibrary } from './compile.js';
+export { type LoadOptions, loadLibrary } from './load-library.js';
 export {
   asModule,
   describeFunction,
@@ -47,15 +63,27 @@ export {
   type ModuleDescription,
   systemLibrary,
 } from './module.js';
-export { isInstance, type Live, type LiveValue, type ObjectClass, objectClass } from './object-classes.js';
 export {
-  currentStream,
-  followTorchStream,
-  type StreamProvider,
-  setStreamProvider,
-  type TorchStreams,
-  withStream,
-} from './streams.js';
+  ArrayView,
+  Dict,
+  type Entries,
+  type FFIFunction,
+  List,
+  type LiveContainer,
+  MapView,
+  type Sequence,
+} from './native-values.js';
+export {
+  type AllocatedData,
+  type AllocRequest,
+  fromNDAlloc,
+  fromNDAllocStrided,
+  type NDAllocator,
+} from './nd-alloc.js';
+export { type ErrorClass, registerError, TVMFFIError } from './objects/errors.js';
+export type { FFICallback } from './objects/host-objects.js';
+export { type RegisterObjectOptions, registerObject } from './objects/host-types.js';
+export { isInstance, type Live, type LiveValue, type ObjectClass, objectClass } from './objects/registered-classes.js';
 export {
   deepCopy,
   fromJSONGraph,
@@ -64,18 +92,5 @@ export {
   structuralHash,
   toJSONGraph,
 } from './structural.js';
-export {
-  DataType,
-  DeviceValue,
-  FFIObject,
-  Opaque,
-  OpaquePointer,
-  RValue,
-  Shape,
-  TVM_FFI_OBJECT,
-  TVM_FFI_VALUE,
-} from './values.js';
 
 import '../index.node.js';
-import './dispatch.js';
-import './fields.js';

@@ -3,28 +3,30 @@
  * contains the library, but Python does not run here.
  */
 
-import { checkOptions } from '../base/options.js';
-import { ArgumentTypeError, ArgumentValueError, LoadError } from '../errors.js';
-import { isSameFile, native } from '../native/load.js';
+import { LoadError } from '../errors.js';
+import { native } from '../native/load.js';
 import { node } from '../native/node-modules.js';
+import { findProgram, patience } from '../native/program.js';
 import type { FFIBinding } from './binding.js';
-import { operations } from './call-operations.js';
 
 const { existsSync, readdirSync } = node.fs;
 const { delimiter, isAbsolute, join, resolve } = node.path;
 
-/** The native functions for this thread, undefined before the first call of {@link library}, after which it is used. */
+/** The native functions for this thread, undefined before the first call of {@link attach}, after which it is used. */
 export let ffi: FFIBinding;
 
-/** Loads libtvm_ffi from `path`, or from the usual places, unless this thread already has it. */
-export function library(path?: string): FFIBinding {
+/**
+ * Loads libtvm_ffi from `path`, or from the usual places, unless this thread already has it. `onCall` runs the JavaScript
+ * function of a {@link CallbackRequest}.
+ */
+export function attach(onCall: () => void, path?: string): FFIBinding {
   if (ffi !== undefined) return ffi;
   const binding = native();
   const tried: string[] = [];
   for (const { from, files, missing } of places(path)) {
     if (files.length === 0) tried.push(`${from}: ${missing}`);
     for (const file of files) {
-      const made = binding.loadTvmFfi(file) ?? binding.attachTvmFfi<FFIBinding>(operations);
+      const made = binding.loadTvmFfi(file) ?? binding.attachTvmFfi<FFIBinding>(onCall);
       if (typeof made !== 'string') {
         ffi = { ...made }; // a copy; native/load.ts explains why
         return ffi;
@@ -37,26 +39,6 @@ export function library(path?: string): FFIBinding {
     'or name the folder it is in with the environment variable TVM_FFI_LIBDIR, or the file with loadLibrary({ path })',
     'nothing else in this package needs it',
   ]);
-}
-
-export interface LoadOptions {
-  /** The path of the library. By default the usual places are tried. */
-  path?: string;
-}
-
-/**
- * Loads libtvm_ffi, as every other function here does on first use. Returns the path. The process has one copy of the
- * library, so a path to another file than the loaded one throws.
- */
-export function loadLibrary(options: LoadOptions = {}): string {
-  checkOptions(options, { path: true }, "{ path: '/path/to/libtvm_ffi.so' }");
-  const { path } = options;
-  if (path !== undefined && typeof path !== 'string') throw new ArgumentTypeError('path', 'a string', path);
-  const loaded = library(path).path;
-  if (path !== undefined && !isSameFile(path, loaded)) {
-    throw new ArgumentValueError('path', `the libtvm_ffi that this process has loaded already, ${loaded}`, path);
-  }
-  return loaded;
 }
 
 const fileName =
@@ -120,10 +102,14 @@ function filesIn(root: string): string[] {
 
 function runConfig(): string | null {
   const { execFileSync } = node.childProcess;
+  const program = findProgram('tvm-ffi-config');
+  if (program === null) return null;
   try {
-    return execFileSync('tvm-ffi-config', ['--libdir'], {
+    return execFileSync(program, ['--libdir'], {
       encoding: 'utf8',
       stdio: ['ignore', 'pipe', 'ignore'],
+      timeout: patience,
+      killSignal: 'SIGKILL',
     }).trim();
   } catch {
     return null;

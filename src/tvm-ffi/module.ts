@@ -2,13 +2,12 @@
 
 import { ArgumentTypeError, ArgumentValueError, isA } from '../errors.js';
 import { node } from '../native/node-modules.js';
-import { Type } from './any.js';
-import { type FFIFunction, invoke, invokeLocked } from './calls.js';
-import { builtin } from './globals.js';
-import { library } from './library.js';
-import { isInstance } from './object-classes.js';
-import { standIns } from './objects.js';
-import { FFIObject, handleOf, TVM_FFI_VALUE } from './values.js';
+import { Type } from './codec/any.js';
+import { FFIObject, handleOf, TVM_FFI_VALUE } from './codec/values.js';
+import { callBuiltin, type FFIFunction } from './native-values.js';
+import { standIns } from './objects/objects.js';
+import { isInstance } from './objects/registered-classes.js';
+import { CallMode } from './wire-layout.js';
 
 const { resolve } = node.path;
 
@@ -21,9 +20,8 @@ export type KernelModule = { readonly [name: string]: FFIFunction };
  */
 export function loadModule<M extends object = KernelModule>(path: string): M {
   if (typeof path !== 'string') throw new ArgumentTypeError('path', 'a string', path);
-  library();
-  const module = invokeLocked(builtin('ffi.ModuleLoadFromFile'), [resolve(path)]) as FFIObject;
-  invoke(builtin('ffi.ModuleGlobalsAdd'), [module]);
+  const module = callBuiltin('ffi.ModuleLoadFromFile', [resolve(path)], CallMode.locked) as FFIObject;
+  callBuiltin('ffi.ModuleGlobalsAdd', [module]);
   return wrapModule(module, path) as M;
 }
 
@@ -41,20 +39,21 @@ export function asModule<M extends object = KernelModule>(value: unknown): M {
 /** The functions that are linked into this process under a prefix, and that registered themselves with the library. */
 export function systemLibrary<M extends object = KernelModule>(prefix = ''): M {
   if (typeof prefix !== 'string') throw new ArgumentTypeError('prefix', 'a string', prefix);
-  return wrapModule(invokeLocked(builtin('ffi.SystemLib'), [prefix]) as FFIObject, 'of the system') as M;
+  return wrapModule(callBuiltin('ffi.SystemLib', [prefix], CallMode.locked) as FFIObject, 'of the system') as M;
 }
 
 /** Whether a module, or one that it imports, has a function. */
 export function implementsFunction(module: object, name: string): boolean {
   if (typeof name !== 'string') throw new ArgumentTypeError('name', 'a string', name);
-  return invoke(builtin('ffi.ModuleImplementsFunction'), [checkModule(module), name, true]) as boolean;
+  return callBuiltin('ffi.ModuleImplementsFunction', [checkModule(module), name, true]) as boolean;
 }
 
 /** Makes the functions of one module found through another. */
 export function importModule(module: object, imported: object): void {
-  invoke(builtin('ffi.ModuleImportModule'), [checkModule(module), checkModule(imported)]);
+  callBuiltin('ffi.ModuleImportModule', [checkModule(module), checkModule(imported)]);
 }
 
+/** Describes a module: kind, imports, source. */
 export interface ModuleDescription {
   /** What loaded it, such as `'library'`. */
   readonly kind: string;
@@ -69,15 +68,15 @@ export function describeModule(module: object): ModuleDescription {
   const checked = checkModule(module);
   const { imports_: imports } = asObject(checked) as { imports_?: readonly FFIObject[] };
   return {
-    kind: invoke(builtin('ffi.ModuleGetKind'), [checked]) as string,
+    kind: callBuiltin('ffi.ModuleGetKind', [checked]) as string,
     imports: (imports ?? []).map((imported) => wrapModule(imported, 'that is imported')),
-    source: invoke(builtin('ffi.ModuleInspectSource'), [checked, '']) as string,
+    source: callBuiltin('ffi.ModuleInspectSource', [checked, '']) as string,
   };
 }
 
 /** The object of a module, which has the fields of its type. */
 function asObject(module: object): object {
-  return (invoke(builtin('ffi.Array'), [module]) as [FFIObject])[0];
+  return (callBuiltin('ffi.Array', [module]) as [FFIObject])[0];
 }
 
 function checkModule(module: object): object {
@@ -91,7 +90,7 @@ function wrapModule(module: FFIObject, path: string): KernelModule {
   const find = (name: string): FFIFunction | undefined => {
     let fn = functions.get(name);
     if (fn === undefined) {
-      fn = invoke(builtin('ffi.ModuleGetFunction'), [module, name, true]) as FFIFunction | undefined;
+      fn = callBuiltin('ffi.ModuleGetFunction', [module, name, true]) as FFIFunction | undefined;
       if (fn !== undefined) functions.set(name, fn);
     }
     return fn;
@@ -112,6 +111,7 @@ function wrapModule(module: FFIObject, path: string): KernelModule {
   return proxy;
 }
 
+/** What a module says about a function. */
 export interface FunctionDescription {
   /** JSON with the type of the function; null if the module has none. */
   readonly metadata: string | null;
@@ -122,6 +122,6 @@ export interface FunctionDescription {
 /** The metadata and documentation of a function in a module. */
 export function describeFunction(module: object, name: string): FunctionDescription {
   if (!standIns.has(module)) throw new ArgumentTypeError('module', 'a module of loadModule', module);
-  const read = (builtinName: string) => (invoke(builtin(builtinName), [module, name, true]) ?? null) as string | null;
+  const read = (builtinName: string) => (callBuiltin(builtinName, [module, name, true]) ?? null) as string | null;
   return { metadata: read('ffi.ModuleGetFunctionMetadata'), doc: read('ffi.ModuleGetFunctionDoc') };
 }

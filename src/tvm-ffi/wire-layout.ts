@@ -1,215 +1,423 @@
 /**
- * Indices into a slot of the wire, each into the array of its type: `u32[slot * 2 + INDEX]` and `i32`, `f64[slot + INDEX]` and
- * `u64`. WORDS is the size of the slot. Enums, because the bundler writes their numbers into the code: V8 inlines up to a limit
- * of bytecode, and names of constants took an export beyond it (5 of 58 ns).
+ * Messages on the wire: functions that read and write the fields of the message in a slot. Engines inline functions as
+ * short as these.
  * Written by "npm run wire" from scripts/wire/messages.mjs; change it there.
  *
  * @module
  */
 
-/** A call. The arguments follow as values, and one more value for the result. */
-export const enum CallRequest {
-  FUNCTION = 0, // u64: the address of the function
-  STREAM = 1, // u64: a stream handle
-  STATUS = 4, // i32: 0, or -1 when an error is raised on this thread
-  COUNT = 5, // i32: the number of values
-  DEVICE_TYPE = 6, // i32: the device whose stream is set or read; 0: none
-  DEVICE_ID = 7, // i32: the number of the device
-  REFERENCE = 8, // u32: the number of the reference to a result that is an object; 0: an array whose elements were copied
-  ARGUMENT = 9, // u32: the argument that the result is, from 1 on; 0: none
-  BATCH = 10, // u32: the reference to a batch of values; 0: none
-  DESCRIBED = 11, // u32: the word of a described tensor that was refused; 0: none
-  WORDS = 6,
-}
+import { wire } from '../native/wire-memory.js';
 
-/** A call on another thread. */
-export const enum AsyncCallRequest {
-  FUNCTION = 0, // u64: the address of the function
-  STREAM = 1, // u64: a stream handle
-  STATUS = 4, // i32: a Status
-  DEVICE_TYPE = 5, // i32: the device whose stream is set or read; 0: none
-  DEVICE_ID = 6, // i32: the number of the device
-  BATCH = 7, // u32: the reference to a batch of values; 0: none
-  PROMISE = 8, // u32: the number of the promise that waits
-  WORDS = 6,
-}
+const { f64, i32, i64, u32, u64 } = wire;
+
+/** How a function is called. */
+export const CallMode = {
+  plain: 0, // a result that is an Array is read at once
+  forView: 1, // a result that is an Array or a Map stays as it is
+  locked: 2, // as plain, while no other thread uses the table of global functions
+} as const;
+
+/** A value of the ABI (TVMFFIAny): a type, and a payload that has several meanings. */
+export const Any = {
+  /** The size of its slot. */
+  WORDS: 2,
+  /** A Type of src/tvm-ffi/codec/any.ts, or the number of a class. */
+  type: (slot: number): number => i32[slot * 2] as number,
+  setType: (slot: number, value: number): void => {
+    i32[slot * 2] = value;
+  },
+  /** Of a small string or small bytes; 0 for other values. */
+  length: (slot: number): number => i32[slot * 2 + 1] as number,
+  setLength: (slot: number, value: number): void => {
+    i32[slot * 2 + 1] = value;
+  },
+  /** A float, or an address as the double with the same bits. */
+  payload: (slot: number): number => f64[slot + 1] as number,
+  setPayload: (slot: number, value: number): void => {
+    f64[slot + 1] = value;
+  },
+  /** An integer. */
+  integer: (slot: number): bigint => i64[slot + 1] as bigint,
+  setInteger: (slot: number, value: bigint): void => {
+    i64[slot + 1] = value;
+  },
+  /** All bits. */
+  bits: (slot: number): bigint => u64[slot + 1] as bigint,
+  setBits: (slot: number, value: bigint): void => {
+    u64[slot + 1] = value;
+  },
+  /** The low half. */
+  low: (slot: number): number => u32[slot * 2 + 2] as number,
+  setLow: (slot: number, value: number): void => {
+    u32[slot * 2 + 2] = value;
+  },
+  /** The high half, with a sign. */
+  high: (slot: number): number => i32[slot * 2 + 3] as number,
+  setHigh: (slot: number, value: number): void => {
+    i32[slot * 2 + 3] = value;
+  },
+  /** The DLDeviceType of a device. */
+  deviceType: (slot: number): number => i32[slot * 2 + 2] as number,
+  setDeviceType: (slot: number, value: number): void => {
+    i32[slot * 2 + 2] = value;
+  },
+  /** The number of a device. */
+  deviceId: (slot: number): number => i32[slot * 2 + 3] as number,
+  setDeviceId: (slot: number, value: number): void => {
+    i32[slot * 2 + 3] = value;
+  },
+};
+
+/** A call. The arguments follow as values, and one more value for the result. */
+export const CallRequest = {
+  /** The size of its slot. */
+  WORDS: 8,
+  /** The address of the function. */
+  function: (slot: number): number => f64[slot] as number,
+  setFunction: (slot: number, value: number): void => {
+    f64[slot] = value;
+  },
+  /** A stream handle. */
+  stream: (slot: number): bigint => u64[slot + 1] as bigint,
+  setStream: (slot: number, value: bigint): void => {
+    u64[slot + 1] = value;
+  },
+  /** 0, or -1 when an error is raised on this thread. */
+  status: (slot: number): number => i32[slot * 2 + 4] as number,
+  setStatus: (slot: number, value: number): void => {
+    i32[slot * 2 + 4] = value;
+  },
+  /** The number of values. */
+  count: (slot: number): number => i32[slot * 2 + 5] as number,
+  setCount: (slot: number, value: number): void => {
+    i32[slot * 2 + 5] = value;
+  },
+  /** The device whose stream is set or read; 0: none. */
+  deviceType: (slot: number): number => i32[slot * 2 + 6] as number,
+  setDeviceType: (slot: number, value: number): void => {
+    i32[slot * 2 + 6] = value;
+  },
+  /** The number of the device. */
+  deviceId: (slot: number): number => i32[slot * 2 + 7] as number,
+  setDeviceId: (slot: number, value: number): void => {
+    i32[slot * 2 + 7] = value;
+  },
+  /** The number of the reference to a result that is an object; 0: an array whose elements were copied. */
+  reference: (slot: number): number => u32[slot * 2 + 8] as number,
+  setReference: (slot: number, value: number): void => {
+    u32[slot * 2 + 8] = value;
+  },
+  /** The argument that the result is, from 1 on; 0: none. */
+  argument: (slot: number): number => u32[slot * 2 + 9] as number,
+  setArgument: (slot: number, value: number): void => {
+    u32[slot * 2 + 9] = value;
+  },
+  /** The number under which the call holds that argument; 0: it has an object that stays. */
+  held: (slot: number): number => u32[slot * 2 + 10] as number,
+  setHeld: (slot: number, value: number): void => {
+    u32[slot * 2 + 10] = value;
+  },
+  /** The reference to a batch of values; 0: none. */
+  batch: (slot: number): number => u32[slot * 2 + 11] as number,
+  setBatch: (slot: number, value: number): void => {
+    u32[slot * 2 + 11] = value;
+  },
+  /** A CallMode. */
+  mode: (slot: number): number => u32[slot * 2 + 12] as number,
+  setMode: (slot: number, value: number): void => {
+    u32[slot * 2 + 12] = value;
+  },
+};
 
 /** A call of a JavaScript function, pushed by native code. The arguments follow as values, and one for the result. */
-export const enum CallbackRequest {
-  ARRAY = 0, // u64: the address of an array with the arguments; 0: the arguments follow
-  CALLBACK = 2, // u32: the number of the function
-  STATUS = 3, // i32: 0, or -1 when an error is raised on this thread
-  COUNT = 4, // i32: the number of values
-  WORDS = 4,
-}
+export const CallbackRequest = {
+  /** The size of its slot. */
+  WORDS: 4,
+  /** The address of an array with the arguments; 0: the arguments follow. */
+  array: (slot: number): number => f64[slot] as number,
+  setArray: (slot: number, value: number): void => {
+    f64[slot] = value;
+  },
+  /** The number of the function. */
+  callback: (slot: number): number => u32[slot * 2 + 2] as number,
+  setCallback: (slot: number, value: number): void => {
+    u32[slot * 2 + 2] = value;
+  },
+  /** 0, or -1 when an error is raised on this thread. */
+  status: (slot: number): number => i32[slot * 2 + 3] as number,
+  setStatus: (slot: number, value: number): void => {
+    i32[slot * 2 + 3] = value;
+  },
+  /** The number of values. */
+  count: (slot: number): number => i32[slot * 2 + 4] as number,
+  setCount: (slot: number, value: number): void => {
+    i32[slot * 2 + 4] = value;
+  },
+  /** 1: the result has a reference of its own. */
+  isOwned: (slot: number): number => u32[slot * 2 + 5] as number,
+  setIsOwned: (slot: number, value: number): void => {
+    u32[slot * 2 + 5] = value;
+  },
+};
 
-/** The outcome of an asynchronous call, pushed by native code. The result follows as a value. */
-export const enum SettleRequest {
-  ERROR = 0, // u64: the address of the error, which the caller releases; 0: there is a result
-  PROMISE = 2, // u32: the number of the promise
-  WORDS = 2,
-}
+/** The outcome of an asynchronous call, pushed by native code. The result, or the error, follows as a value. */
+export const SettleRequest = {
+  /** The size of its slot. */
+  WORDS: 2,
+  /** 1: the value is an error. */
+  isError: (slot: number): number => u32[slot * 2] as number,
+  setIsError: (slot: number, value: number): void => {
+    u32[slot * 2] = value;
+  },
+};
 
-/** A reference to release. */
-export const enum ReferenceRequest {
-  REFERENCE = 0, // u32: the number of a reference in the table of the context; 0: none
-  WORDS = 2,
-}
+/** A value on the wire that is taken. */
+export const ValueRequest = {
+  /** The size of its slot. */
+  WORDS: 2,
+  /** 0, or -1 when an error is raised on this thread. */
+  status: (slot: number): number => i32[slot * 2] as number,
+  setStatus: (slot: number, value: number): void => {
+    i32[slot * 2] = value;
+  },
+  /** The word of the value. */
+  value: (slot: number): number => u32[slot * 2 + 1] as number,
+  setValue: (slot: number, value: number): void => {
+    u32[slot * 2 + 1] = value;
+  },
+  /** The number of a reference in the table of the context; 0: none. */
+  reference: (slot: number): number => u32[slot * 2 + 2] as number,
+  setReference: (slot: number, value: number): void => {
+    u32[slot * 2 + 2] = value;
+  },
+};
 
-/** One value on the wire: taken, made, or its reference counted. */
-export const enum ValueRequest {
-  STATUS = 0, // i32: 0, or -1 when an error is raised on this thread
-  VALUE = 1, // u32: the word of the value
-  REFERENCE = 2, // u32: the number of a reference in the table of the context; 0: none
-  WORDS = 2,
-}
-
-/** An object: found, made or retained. */
-export const enum ObjectRequest {
-  OBJECT = 0, // u64: the address of an object
-  STATUS = 2, // i32: 0, or -1 when an error is raised on this thread
-  REFERENCE = 3, // u32: the number of a reference in the table of the context; 0: none
-  TYPE = 4, // i32: the number of its class
-  WORDS = 4,
-}
-
-/** The object of a tensor. */
-export const enum TensorObjectRequest {
-  OBJECT = 0, // u64: the address of an object
-  VIEW = 1, // u64: the DLTensor inside it
-  STATUS = 4, // i32: a Status
-  REFERENCE = 5, // u32: the number of a reference in the table of the context; 0: none
-  TENSOR = 3, // word: the tensor of the object
-  WORDS = 12,
-}
-
-/** A tensor without an object, for one call. For JavaScript memory, native code replaces its shape and strides. */
-export const enum DescribedTensor {
-  VIEW = 0, // u64[6]: room for a DLTensor
-  ADDRESS = 6, // u64: where JavaScript memory begins; 0 for native memory
-  NBYTES = 7, // f64: the size of JavaScript memory
-  STATUS = 16, // i32: a Status
-  IS_VIEW = 17, // u32: 1: the callee gets a DLTensor, and no object
-  TENSOR = 9, // word: the tensor that is described
-  WORDS = 18,
-}
+/** A tensor among the values of a request. The payload of its value is the word of this message, as a double. */
+export const TensorArgument = {
+  /** The size of its slot. */
+  WORDS: 14,
+  /** Where memory that JavaScript lends begins, its low half; 0 with the high half: the memory of a storage. */
+  addressLow: (slot: number): number => u32[slot * 2] as number,
+  setAddressLow: (slot: number, value: number): void => {
+    u32[slot * 2] = value;
+  },
+  /** The high half. */
+  addressHigh: (slot: number): number => u32[slot * 2 + 1] as number,
+  setAddressHigh: (slot: number, value: number): void => {
+    u32[slot * 2 + 1] = value;
+  },
+  /** The size of lent memory. */
+  nbytes: (slot: number): number => f64[slot + 1] as number,
+  setNbytes: (slot: number, value: number): void => {
+    f64[slot + 1] = value;
+  },
+  /** The address of an object. */
+  object: (slot: number): number => f64[slot + 2] as number,
+  setObject: (slot: number, value: number): void => {
+    f64[slot + 2] = value;
+  },
+  /** The address of the DLTensor in the object. */
+  view: (slot: number): number => f64[slot + 3] as number,
+  setView: (slot: number, value: number): void => {
+    f64[slot + 3] = value;
+  },
+  /** The number of a reference in the table of the context; 0: none. */
+  reference: (slot: number): number => u32[slot * 2 + 8] as number,
+  setReference: (slot: number, value: number): void => {
+    u32[slot * 2 + 8] = value;
+  },
+  /** The number under which the call holds the tensor. */
+  held: (slot: number): number => u32[slot * 2 + 9] as number,
+  setHeld: (slot: number, value: number): void => {
+    u32[slot * 2 + 9] = value;
+  },
+  /** 0, or -1 when an error is raised on this thread. */
+  status: (slot: number): number => i32[slot * 2 + 10] as number,
+  setStatus: (slot: number, value: number): void => {
+    i32[slot * 2 + 10] = value;
+  },
+  /** The tensor. */
+  tensorAt: (slot: number): number => slot + 6,
+};
 
 /** A native function or object for a JavaScript value. */
-export const enum HostRequest {
-  OBJECT = 0, // u64: the address of an object
-  PIN = 1, // f64: the number that onRelease gets when native code has released the value
-  STATUS = 4, // i32: 0, or -1 when an error is raised on this thread
-  REFERENCE = 5, // u32: the number of a reference in the table of the context; 0: none
-  NUMBER = 6, // u32: the number of the JavaScript value
-  TYPE = 7, // i32: the type of an object of a registered class
-  FIELDS = 8, // u32: the number of fields of the type
-  ACCESS = 9, // u32: the number of the JavaScript function that reads and sets fields
-  WEAK = 10, // u32: the number of the weak reference to an object of a registered class
-  WORDS = 6,
-}
-
-/** An error: raised, taken or read. */
-export const enum ErrorRequest {
-  OBJECT = 0, // u64: the address of an object
-  CAUSE = 1, // u64: the address of its cause; 0: none
-  PIN = 2, // f64: the number that onRelease gets when native code has released the thrown value
-  REFERENCE = 6, // u32: the number of a reference in the table of the context; 0: none
-  CAUSE_REFERENCE = 7, // u32: the number of a reference to the cause
-  THROWN = 8, // u32: the number of the value that JavaScript threw; 0: none
-  WORDS = 6,
-}
-
-/** Values for a batch. The number 0 makes a new batch. */
-export const enum BatchRequest {
-  STATUS = 0, // i32: 0, or -1 when an error is raised on this thread
-  BATCH = 1, // u32: the reference to a batch of values; 0: none
-  VALUES = 2, // u32: the word of the first value
-  COUNT = 3, // i32: the number of values
-  WORDS = 2,
-}
+export const HostRequest = {
+  /** The size of its slot. */
+  WORDS: 6,
+  /** The address of an object. */
+  object: (slot: number): number => f64[slot] as number,
+  setObject: (slot: number, value: number): void => {
+    f64[slot] = value;
+  },
+  /** The number that onRelease gets when native code has released the value. */
+  pin: (slot: number): number => f64[slot + 1] as number,
+  setPin: (slot: number, value: number): void => {
+    f64[slot + 1] = value;
+  },
+  /** 0, or -1 when an error is raised on this thread. */
+  status: (slot: number): number => i32[slot * 2 + 4] as number,
+  setStatus: (slot: number, value: number): void => {
+    i32[slot * 2 + 4] = value;
+  },
+  /** The number of a reference in the table of the context; 0: none. */
+  reference: (slot: number): number => u32[slot * 2 + 5] as number,
+  setReference: (slot: number, value: number): void => {
+    u32[slot * 2 + 5] = value;
+  },
+  /** The number of the JavaScript value. */
+  number: (slot: number): number => u32[slot * 2 + 6] as number,
+  setNumber: (slot: number, value: number): void => {
+    u32[slot * 2 + 6] = value;
+  },
+  /** The type of an object of a registered class. */
+  type: (slot: number): number => i32[slot * 2 + 7] as number,
+  setType: (slot: number, value: number): void => {
+    i32[slot * 2 + 7] = value;
+  },
+  /** The number of fields of the type. */
+  fields: (slot: number): number => u32[slot * 2 + 8] as number,
+  setFields: (slot: number, value: number): void => {
+    u32[slot * 2 + 8] = value;
+  },
+  /** The number of the JavaScript function that reads and sets fields. */
+  access: (slot: number): number => u32[slot * 2 + 9] as number,
+  setAccess: (slot: number, value: number): void => {
+    u32[slot * 2 + 9] = value;
+  },
+  /** The number of the weak reference to an object of a registered class. */
+  weak: (slot: number): number => u32[slot * 2 + 10] as number,
+  setWeak: (slot: number, value: number): void => {
+    u32[slot * 2 + 10] = value;
+  },
+};
 
 /** A new container of values, or of the values of a batch. */
-export const enum ContainerRequest {
-  OBJECT = 0, // u64: the address of an object
-  STATUS = 2, // i32: 0, or -1 when an error is raised on this thread
-  TYPE = 3, // i32: its class
-  BATCH = 4, // u32: the reference to a batch of values; 0: none
-  VALUES = 5, // u32: the word of the first value
-  COUNT = 6, // i32: the number of values
-  REFERENCE = 7, // u32: the number of a reference in the table of the context; 0: none
-  WORDS = 4,
-}
+export const ContainerRequest = {
+  /** The size of its slot. */
+  WORDS: 4,
+  /** The address of an object. */
+  object: (slot: number): number => f64[slot] as number,
+  setObject: (slot: number, value: number): void => {
+    f64[slot] = value;
+  },
+  /** 0, or -1 when an error is raised on this thread. */
+  status: (slot: number): number => i32[slot * 2 + 2] as number,
+  setStatus: (slot: number, value: number): void => {
+    i32[slot * 2 + 2] = value;
+  },
+  /** Its class. */
+  type: (slot: number): number => i32[slot * 2 + 3] as number,
+  setType: (slot: number, value: number): void => {
+    i32[slot * 2 + 3] = value;
+  },
+  /** The reference to a batch of values; 0: none. */
+  batch: (slot: number): number => u32[slot * 2 + 4] as number,
+  setBatch: (slot: number, value: number): void => {
+    u32[slot * 2 + 4] = value;
+  },
+  /** The word of the first value. */
+  values: (slot: number): number => u32[slot * 2 + 5] as number,
+  setValues: (slot: number, value: number): void => {
+    u32[slot * 2 + 5] = value;
+  },
+  /** The number of values. */
+  count: (slot: number): number => i32[slot * 2 + 6] as number,
+  setCount: (slot: number, value: number): void => {
+    i32[slot * 2 + 6] = value;
+  },
+  /** The number of a reference in the table of the context; 0: none. */
+  reference: (slot: number): number => u32[slot * 2 + 7] as number,
+  setReference: (slot: number, value: number): void => {
+    u32[slot * 2 + 7] = value;
+  },
+};
 
 /** Elements of an Array, List or Shape. They stay borrowed. */
-export const enum SequenceRequest {
-  OBJECT = 0, // u64: the address of an object
-  SIZE = 1, // f64: the number of elements
-  START = 4, // u32: the first element
-  VALUES = 5, // u32: the word of the first value
-  COUNT = 6, // i32: the number of values
-  WORDS = 4,
-}
-
-/** Entries of a Map or Dict: keys and values alternate. They stay borrowed. */
-export const enum EntriesRequest {
-  OBJECT = 0, // u64: the address of an object
-  STATUS = 2, // i32: 0, or -1 when an error is raised on this thread
-  ITERATOR = 3, // u32: the reference to an iterator; 0: the map is empty
-  VALUES = 4, // u32: the word of the first value
-  COUNT = 5, // i32: the number of values
-  IS_LAST = 6, // u32: 1 when these were the last entries
-  WORDS = 4,
-}
-
-/** A registered type: found by its key, read, or registered. */
-export const enum TypeRequest {
-  STATUS = 0, // i32: 0, or -1 when an error is raised on this thread
-  TYPE = 1, // i32: its number; -1: no such type
-  WORDS = 2,
-}
-
-/** A method or the constructor of a type. */
-export const enum MethodRequest {
-  OBJECT = 0, // u64: the address of an object
-  TYPE = 2, // i32: the type that declares it
-  INDEX = 3, // u32: its index among the methods of that type
-  REFERENCE = 4, // u32: the number of a reference in the table of the context; 0: none
-  STATUS = 5, // i32: 0, or -1 when an error is raised on this thread
-  WORDS = 4,
-}
+export const SequenceRequest = {
+  /** The size of its slot. */
+  WORDS: 4,
+  /** The address of an object. */
+  object: (slot: number): number => f64[slot] as number,
+  setObject: (slot: number, value: number): void => {
+    f64[slot] = value;
+  },
+  /** The number of elements. */
+  size: (slot: number): number => f64[slot + 1] as number,
+  setSize: (slot: number, value: number): void => {
+    f64[slot + 1] = value;
+  },
+  /** The first element. */
+  start: (slot: number): number => u32[slot * 2 + 4] as number,
+  setStart: (slot: number, value: number): void => {
+    u32[slot * 2 + 4] = value;
+  },
+  /** The word of the first value. */
+  values: (slot: number): number => u32[slot * 2 + 5] as number,
+  setValues: (slot: number, value: number): void => {
+    u32[slot * 2 + 5] = value;
+  },
+  /** The number of values. */
+  count: (slot: number): number => i32[slot * 2 + 6] as number,
+  setCount: (slot: number, value: number): void => {
+    i32[slot * 2 + 6] = value;
+  },
+};
 
 /** A field of an object. Its value follows. It is read by its getter, and set by its type and index. */
-export const enum FieldRequest {
-  OBJECT = 0, // u64: the address of an object
-  GETTER = 1, // u64: the function that reads it
-  STATUS = 4, // i32: 0, or -1 when an error is raised on this thread
-  OFFSET = 5, // u32: its offset in the object in bytes
-  TYPE = 6, // i32: the type that declares it
-  INDEX = 7, // u32: its index among the fields of that type
-  REFERENCE = 8, // u32: the number of a reference in the table of the context; 0: none
-  WORDS = 6,
-}
-
-/** The stream of a device. */
-export const enum StreamRequest {
-  STREAM = 0, // u64: a stream handle
-  STATUS = 2, // i32: 0, or -1 when an error is raised on this thread
-  DEVICE_TYPE = 3, // i32: the device whose stream is set or read; 0: none
-  DEVICE_ID = 4, // i32: the number of the device
-  WORDS = 4,
-}
-
-/** The allocator of kernels. */
-export const enum AllocatorRequest {
-  ADDRESS = 0, // u64: the address of a C allocator; 0: another kind
-  USES_FUNCTION = 2, // u32: 1: the JavaScript function; 0: the C allocator, or our own
-  WORDS = 2,
-}
+export const FieldRequest = {
+  /** The size of its slot. */
+  WORDS: 6,
+  /** The address of an object. */
+  object: (slot: number): number => f64[slot] as number,
+  setObject: (slot: number, value: number): void => {
+    f64[slot] = value;
+  },
+  /** The function that reads it. */
+  getter: (slot: number): number => f64[slot + 1] as number,
+  setGetter: (slot: number, value: number): void => {
+    f64[slot + 1] = value;
+  },
+  /** 0, or -1 when an error is raised on this thread. */
+  status: (slot: number): number => i32[slot * 2 + 4] as number,
+  setStatus: (slot: number, value: number): void => {
+    i32[slot * 2 + 4] = value;
+  },
+  /** Its offset in the object in bytes. */
+  offset: (slot: number): number => u32[slot * 2 + 5] as number,
+  setOffset: (slot: number, value: number): void => {
+    u32[slot * 2 + 5] = value;
+  },
+  /** The type that declares it. */
+  type: (slot: number): number => i32[slot * 2 + 6] as number,
+  setType: (slot: number, value: number): void => {
+    i32[slot * 2 + 6] = value;
+  },
+  /** Its index among the fields of that type. */
+  index: (slot: number): number => u32[slot * 2 + 7] as number,
+  setIndex: (slot: number, value: number): void => {
+    u32[slot * 2 + 7] = value;
+  },
+  /** The number of a reference in the table of the context; 0: none. */
+  reference: (slot: number): number => u32[slot * 2 + 8] as number,
+  setReference: (slot: number, value: number): void => {
+    u32[slot * 2 + 8] = value;
+  },
+};
 
 /** A tensor from the allocator of kernels. The result is pushed as a TensorResult. */
-export const enum TensorAllocateRequest {
-  STATUS = 0, // i32: 0, or -1 when an error is raised on this thread
-  PROBLEM = 1, // i32: a Status
-  TENSOR = 1, // word: the requested tensor
-  WORDS = 10,
-}
+export const TensorAllocateRequest = {
+  /** The size of its slot. */
+  WORDS: 10,
+  /** 0, or -1 when an error is raised on this thread. */
+  status: (slot: number): number => i32[slot * 2] as number,
+  setStatus: (slot: number, value: number): void => {
+    i32[slot * 2] = value;
+  },
+  /** A Status. */
+  problem: (slot: number): number => i32[slot * 2 + 1] as number,
+  setProblem: (slot: number, value: number): void => {
+    i32[slot * 2 + 1] = value;
+  },
+  /** The requested tensor. */
+  tensorAt: (slot: number): number => slot + 1,
+};

@@ -1,14 +1,15 @@
 /** Builds a library from source files in a temporary folder. */
 
 import { node } from '../../native/node-modules.js';
-import { library } from '../library.js';
+import { library } from '../native-values.js';
 import type { Built } from './cache.js';
 import { compileArguments, linkArguments, showCommand } from './commands.js';
 import { CompileError } from './error.js';
+import { withTemporaryFolder } from './private-folder.js';
 import { lineAt, makeFiles, type Sources } from './source.js';
 import { runCommand, type Tool } from './tool.js';
 
-const { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } = node.fs;
+const { existsSync, readFileSync, statSync, writeFileSync } = node.fs;
 const { dirname, isAbsolute, join } = node.path;
 
 /** Everything that determines a library, except the files that its source includes. */
@@ -22,9 +23,8 @@ export interface Recipe {
 }
 
 /** Builds the library and passes it to `use`. It is deleted afterwards. */
-export async function build<T>(recipe: Recipe, use: (built: Built) => T): Promise<T> {
-  const folder = mkdtempSync(join(node.os.tmpdir(), 'dlpack-compile-'));
-  try {
+export function build<T>(recipe: Recipe, use: (built: Built) => T): Promise<T> {
+  return withTemporaryFolder('a compiled kernel', async (folder) => {
     const files = makeFiles(recipe.sources);
     const { compiler, cudaCompiler } = recipe;
     const steps = [
@@ -42,21 +42,24 @@ export async function build<T>(recipe: Recipe, use: (built: Built) => T): Promis
     const isCuda = cudaCompiler !== null;
     const importLibrary = join(dirname(library().path), 'tvm_ffi.lib');
     const link = linkArguments(process.platform, objects, 'built', { isCuda, importLibrary });
-    await run(cudaCompiler ?? compiler, [...link, ...recipe.linkFlags]);
+    const linker = cudaCompiler ?? compiler;
+    const linkArgs = [...link, ...recipe.linkFlags];
+    await run(linker, linkArgs);
+    if (!existsSync(join(folder, 'built')))
+      throw failure(linker, linkArgs, 'success but wrote no library', '', recipe.sources);
     const included = steps.flatMap(({ name }) => readDependencies(join(folder, `${name}.d`)));
     return use({ path: join(folder, 'built'), included: [...new Set(included)], startedAt });
-  } finally {
-    rmSync(folder, { recursive: true, force: true });
-  }
+  });
 }
 
 async function execute(tool: Tool, args: readonly string[], folder: string, sources: Sources): Promise<void> {
-  const all = [...tool.args, ...args];
-  const { isDone, status, output } = await runCommand(tool.command, all, folder);
-  if (isDone) return;
-  throw new CompileError(showCommand([tool.command, ...all]), status, output, (source, line) =>
-    lineAt(sources, source, line),
-  );
+  const { isDone, status, output } = await runCommand(tool.command, [...tool.args, ...args], { cwd: folder });
+  if (!isDone) throw failure(tool, args, status, output, sources);
+}
+
+function failure(tool: Tool, args: readonly string[], status: string, output: string, sources: Sources): CompileError {
+  const command = showCommand([tool.command, ...tool.args, ...args]);
+  return new CompileError(command, status, output, (source, line) => lineAt(sources, source, line));
 }
 
 /** Reads the rule that a compiler writes for make: `target: file file \`. A backslash escapes a space. */

@@ -4,12 +4,14 @@
  * after its content, so a file that another process has loaded never changes.
  */
 
-import { ArgumentTypeError, LoadError, textOf } from '../../errors.js';
+import { LoadError } from '../../errors.js';
 import { node } from '../../native/node-modules.js';
+import { checkText } from './arguments.js';
 import { extensionOf } from './commands.js';
+import { type Purpose, privateFolder, unusableFolder } from './private-folder.js';
 
-const { copyFileSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } = node.fs;
-const { dirname, join, posix, resolve, win32 } = node.path;
+const { copyFileSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } = node.fs;
+const { join, posix, resolve, win32 } = node.path;
 
 /** What a build was made of, beside the parts of its key. */
 interface Manifest {
@@ -30,7 +32,7 @@ export interface Built {
 
 /** The option, the variable DLPACK_CACHE_DIR, or the folder that the system has for caches. */
 export function cacheFolder(option: string | undefined): string {
-  if (option !== undefined && typeof option !== 'string') throw new ArgumentTypeError('cache', 'a folder', option);
+  if (option !== undefined) checkText('cache', option, 'the path of a folder');
   const { env, platform } = process;
   return join(resolve(option ?? (env.DLPACK_CACHE_DIR || systemCache(platform, env, node.os.homedir()))), 'kernels');
 }
@@ -57,50 +59,24 @@ function digestOfFile(path: string): string | null {
 
 const libraryAt = (folder: string, digest: string) => join(folder, `${digest}.${extensionOf(process.platform)}`);
 
-const GROUP_OR_OTHERS_WRITE = 0o022;
-const OTHERS_WRITE = 0o002;
-const STICKY = 0o1000;
-
-/**
- * Throws when another user could put a library into the folder, because its code would run in this process. Windows has
- * no such modes, and the folders of a user are private there.
- */
-function checkPrivate(folder: string): void {
-  const user = process.geteuid?.();
-  if (user === undefined) return;
-  const { uid, mode } = statSync(folder);
-  const parent = statSync(dirname(folder));
-  // In a sticky folder, such as /tmp, only its owner can replace a file.
-  const isReplaceable = (parent.mode & OTHERS_WRITE) !== 0 && (parent.mode & STICKY) === 0;
-  if ((uid === user || uid === 0) && (mode & GROUP_OR_OTHERS_WRITE) === 0 && !isReplaceable) return;
-  throw new LoadError(
-    'a compiled kernel, because other users can write to the cache',
-    [
-      `${folder}: owner ${uid}, mode ${(mode & 0o7777).toString(8)}, in a folder of mode ${(parent.mode & 0o7777).toString(8)}`,
-    ],
-    [
-      'name a folder of your own in DLPACK_CACHE_DIR, or with compile({ cache })',
-      `or run chmod 700 '${folder}' as its owner`,
-    ],
-  );
-}
+const purpose: Purpose = {
+  product: 'a compiled kernel',
+  name: 'the cache',
+  advice: 'name a folder of your own in DLPACK_CACHE_DIR, or with compile({ cache })',
+};
 
 /** The library that was built for a key, or null if there is none, it is damaged, or an included file has changed. */
 export function findBuild(folder: string, key: string): string | null {
-  let text: string;
+  if (!existsSync(join(folder, `${key}.json`))) return null;
+  // First, so that what is read here is what is loaded.
+  const real = privateFolder(folder, purpose);
   try {
-    text = readFileSync(join(folder, `${key}.json`), 'utf8');
-  } catch {
-    return null; // there is no manifest
-  }
-  checkPrivate(folder);
-  try {
-    const manifest = JSON.parse(text) as Manifest;
-    const path = libraryAt(folder, manifest.library);
+    const manifest = JSON.parse(readFileSync(join(real, `${key}.json`), 'utf8')) as Manifest;
+    const path = libraryAt(real, manifest.library);
     const files = [[path, manifest.library] as const, ...Object.entries(manifest.dependencies)];
     return files.every(([file, digest]) => digestOfFile(file) === digest) ? path : null;
   } catch {
-    return null; // the manifest is damaged
+    return null; // the manifest is damaged, or was removed
   }
 }
 
@@ -108,23 +84,17 @@ export function findBuild(folder: string, key: string): string | null {
 export function keepBuild(folder: string, key: string, { path: built, included, startedAt }: Built): string {
   try {
     mkdirSync(folder, { recursive: true, mode: 0o700 });
-    checkPrivate(folder);
+    const real = privateFolder(folder, purpose);
     const library = digestOf(readFileSync(built));
-    const path = libraryAt(folder, library);
+    const path = libraryAt(real, library);
     if (digestOfFile(path) !== library) appear(path, (draft) => copyFileSync(built, draft));
     // The compiler may have read an older version of a file that was written meanwhile. Then the next build decides.
     if (included.some((file) => changedAfter(file, startedAt))) return path;
     const dependencies = Object.fromEntries(included.map((file) => [file, digestOfFile(file)]));
-    appear(join(folder, `${key}.json`), (draft) => writeFileSync(draft, JSON.stringify({ library, dependencies })));
+    appear(join(real, `${key}.json`), (draft) => writeFileSync(draft, JSON.stringify({ library, dependencies })));
     return path;
   } catch (error) {
-    if (error instanceof LoadError) throw error;
-    throw new LoadError(
-      'a kernel that was compiled, because the cache cannot be written',
-      [`${folder}: ${textOf(error)}`],
-      ['name a folder that can be written in DLPACK_CACHE_DIR, or with compile({ cache })'],
-      { cause: error },
-    );
+    throw error instanceof LoadError ? error : unusableFolder(folder, purpose, error);
   }
 }
 

@@ -4,6 +4,7 @@ import { DLPackError } from '../../errors.js';
 
 declare module '../../errors.js' {
   interface DLPackErrors {
+    /** A kernel that does not compile. */
     CompileError: CompileError;
   }
 }
@@ -16,13 +17,16 @@ export interface Diagnostic {
   readonly line: number;
   /** From 1 on; null when the compiler names none. */
   readonly column: number | null;
+  /** Error, warning or note. */
   readonly severity: 'error' | 'warning' | 'note';
+  /** What the compiler said. */
   readonly message: string;
 }
 
 /** A compiler or linker failed. */
 export class CompileError extends DLPackError {
   readonly tag = 'CompileError';
+  /** What the compiler said, by line. */
   readonly diagnostics: readonly Diagnostic[];
 
   constructor(

@@ -1,13 +1,14 @@
 /** The C++ headers of TVM-FFI, which the Python package apache-tvm-ffi contains beside the library. */
 
 import type { Hash } from 'node:crypto';
-import { ArgumentTypeError, LoadError } from '../../errors.js';
+import { LoadError } from '../../errors.js';
 import { node } from '../../native/node-modules.js';
-import { library } from '../library.js';
+import { library } from '../native-values.js';
+import { checkText } from './arguments.js';
 import { runCommand } from './tool.js';
 
 const { existsSync, readdirSync, readFileSync } = node.fs;
-const { dirname, join, resolve } = node.path;
+const { delimiter, dirname, isAbsolute, join, resolve } = node.path;
 
 const MARK = 'tvm/ffi/c_api.h';
 const DLPACK_MARK = 'dlpack/dlpack.h';
@@ -19,14 +20,15 @@ const question =
 
 /** The folders with the headers: the option, beside the loaded library, or where Python has the package. */
 export async function findHeaders(option: string | undefined): Promise<string[]> {
-  if (option !== undefined && typeof option !== 'string') throw new ArgumentTypeError('headers', 'a folder', option);
+  if (option !== undefined) checkText('headers', option, 'the path of a folder');
   const root = resolve(dirname(library().path), '..');
   const folders =
     option === undefined ? [join(root, 'include'), join(root, '3rdparty/dlpack/include')] : [resolve(option)];
   if (isComplete(folders)) return folders.filter(existsSync);
   if (option === undefined) {
     const python = process.platform === 'win32' ? 'python' : 'python3';
-    const { isDone, output } = await runCommand(python, ['-c', question]);
+    const env = { PYTHONPATH: absoluteParts(process.env.PYTHONPATH ?? '') };
+    const { isDone, output } = await runCommand(python, ['-c', question], { env });
     const found = output.trim().split(/\r?\n/);
     if (isDone && isComplete(found)) return found;
   }
@@ -35,6 +37,11 @@ export async function findHeaders(option: string | undefined): Promise<string[]>
     folders.map((folder) => join(folder, MARK)),
     ['pip install apache-tvm-ffi', 'or name the folder that contains tvm/ffi and dlpack with compile({ headers })'],
   );
+}
+
+/** The folders of a search path that do not depend on the working folder, which an empty part means. */
+export function absoluteParts(path: string): string {
+  return path.split(delimiter).filter(isAbsolute).join(delimiter);
 }
 
 function isComplete(folders: readonly string[]): boolean {

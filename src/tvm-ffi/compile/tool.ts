@@ -1,5 +1,6 @@
 /** Runs the commands that a build needs. */
 import { node } from '../../native/node-modules.js';
+import { findProgram } from '../../native/program.js';
 
 const { resolve, sep } = node.path;
 
@@ -18,12 +19,19 @@ export interface Outcome {
 }
 
 /** Runs a command to its end. Never throws. Messages are in English, because they are parsed. */
-export function runCommand(command: string, args: readonly string[], cwd?: string): Promise<Outcome> {
+export function runCommand(
+  command: string,
+  args: readonly string[],
+  options: { cwd?: string; env?: Readonly<Record<string, string | undefined>> } = {},
+): Promise<Outcome> {
   const { spawn } = node.childProcess;
+  const program = findProgram(command);
   return new Promise((done) => {
-    const env: NodeJS.ProcessEnv = { ...process.env, LC_ALL: 'C' };
+    if (program === null) return done({ isDone: false, status: `no folder of the PATH has ${command}`, output: '' });
+    const { cwd } = options;
+    const env: NodeJS.ProcessEnv = { ...process.env, ...options.env, LC_ALL: 'C' };
     for (const name of ['CLICOLOR_FORCE', 'FORCE_COLOR', 'GCC_COLORS']) delete env[name];
-    const child = spawn(command, args, { cwd, env, stdio: ['ignore', 'pipe', 'pipe'], windowsHide: true });
+    const child = spawn(program, args, { cwd, env, stdio: ['ignore', 'pipe', 'pipe'], windowsHide: true });
     // Two texts, because a piece of one stream may arrive in the middle of a line of the other.
     const texts = { stderr: '', stdout: '' };
     for (const name of ['stderr', 'stdout'] as const) {

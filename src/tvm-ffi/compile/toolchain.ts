@@ -2,6 +2,7 @@
 
 import { ArgumentTypeError, LoadError } from '../../errors.js';
 import { node } from '../../native/node-modules.js';
+import { checkText } from './arguments.js';
 import type { Recipe } from './build.js';
 import { findTool, runCommand, type Tool } from './tool.js';
 
@@ -18,6 +19,7 @@ function wordsOf(line: CommandLine, option: string): string[] {
   if (!Array.isArray(words) || words.length === 0 || words.some((word) => typeof word !== 'string')) {
     throw new ArgumentTypeError(option, 'a command, such as "g++" or ["zig", "c++"]', line);
   }
+  for (const word of words) checkText(option, word, 'a command, such as "g++" or ["zig", "c++"]');
   return words;
 }
 

@@ -1,0 +1,70 @@
+/** Calls of native functions on another thread. */
+
+import { type AsyncOptions, signalOf, untilAborted } from '../../base/signal.js';
+import { ArgumentTypeError, OutOfMemoryError } from '../../errors.js';
+import { enter } from '../../native/wire.js';
+import { WireHeader } from '../../native/wire-layout.js';
+import { checkKept } from '../codec/any.js';
+import { writeArgument } from '../codec/arguments.js';
+import { collectArguments } from '../codec/batches.js';
+import { ffi } from '../library.js';
+import { type FFIFunction, take } from '../native-values.js';
+import { standIns } from '../objects/objects.js';
+import { SettleRequest } from '../wire-layout.js';
+import { streamOf } from './call-stream.js';
+import { asCall } from './calls.js';
+import { HeldReference, hold, running } from './held.js';
+import { hostStream } from './streams.js';
+
+/**
+ * Calls a native function on a thread of the pool, with the stream that a call on this thread would have. Tensors stay
+ * alive until the call ends, even if they are disposed, and nothing may write to them meanwhile. The function cannot
+ * call JavaScript functions. `callAsync.with({ signal })(fn, ...args)` stops the waiting.
+ */
+export async function callAsync(fn: FFIFunction, ...args: unknown[]): Promise<unknown> {
+  const handle = standIns.get(fn);
+  if (handle === undefined) throw new ArgumentTypeError('fn', 'a native function', fn);
+  // Native code keeps the arguments, in a batch. Their slots are free again when the call has started.
+  return asCall(enter(0), () => {
+    const batch = args.length === 0 ? 0 : collectArguments(args, writeOwned);
+    if (batch !== 0) hold(new HeldReference(batch));
+    return start(handle.pointer, batch);
+  });
+}
+
+/** `callAsync` with options. When the signal aborts, the function goes on, and its result is dropped. */
+callAsync.with = (options: AsyncOptions) => {
+  const signal = signalOf(options);
+  return async (fn: FFIFunction, ...args: unknown[]): Promise<unknown> => {
+    signal?.throwIfAborted();
+    return untilAborted(callAsync(fn, ...args), signal);
+  };
+};
+
+function writeOwned(at: number, value: unknown): void {
+  writeArgument(at, value);
+  checkKept(at, 'for an asynchronous call');
+}
+
+function start(pointer: number, batch: number): Promise<unknown> {
+  const { device } = running;
+  // The other thread does not see the streams of this thread.
+  const stream = device === null ? 0n : (streamOf(device) ?? hostStream(device));
+  return new Promise((resolve, reject) => {
+    const onEnd = () => settle(resolve, reject);
+    if (ffi.callAsync(pointer, batch, device?.type ?? 0, device?.id ?? 0, stream, onEnd)) return;
+    reject(new OutOfMemoryError('could not start an asynchronous call'));
+  });
+}
+
+/** Settles the promise of a call that native code finished: from the event loop, on this thread. */
+function settle(resolve: (value: unknown) => void, reject: (error: unknown) => void): void {
+  const slot = WireHeader.slot();
+  try {
+    const value = take(slot + SettleRequest.WORDS);
+    if (SettleRequest.isError(slot) !== 0) throw value;
+    resolve(value);
+  } catch (error) {
+    reject(error);
+  }
+}

@@ -1,0 +1,118 @@
+/** Functions by name, and JavaScript functions under a name. */
+
+import { checkOptions } from '../../base/options.js';
+import { ArgumentTypeError, ArgumentValueError, isA } from '../../errors.js';
+import { FFIObject, handleOf } from '../codec/values.js';
+import { ffi } from '../library.js';
+import {
+  callBuiltin,
+  type Dict,
+  type FFIFunction,
+  functionAt,
+  invoke,
+  isContainer,
+  type List,
+  library,
+  liveContainer,
+  objectClasses,
+} from '../native-values.js';
+import { orRaised, takeRaised } from '../objects/errors.js';
+import { type FFICallback, hostTypeOf, makeCallback } from '../objects/host-objects.js';
+import { disown, type ObjectHandle, standIns } from '../objects/objects.js';
+import type { Live } from '../objects/registered-classes.js';
+import { CallMode } from '../wire-layout.js';
+
+/** What happens when there is no such function. */
+export interface GetGlobalOptions {
+  /** Return null for a name that is not registered instead of throwing. */
+  allowMissing?: boolean;
+}
+
+/** The function that native code, or {@link registerGlobalFunc}, registered under a name. */
+export function getGlobalFunc(name: string): FFIFunction;
+export function getGlobalFunc(name: string, options: { allowMissing: true }): FFIFunction | null;
+export function getGlobalFunc(name: string, options: GetGlobalOptions = {}): FFIFunction | null {
+  if (typeof name !== 'string') throw new ArgumentTypeError('name', 'a string', name);
+  checkOptions(options, { allowMissing: 'boolean' }, '{ allowMissing: true }');
+  library();
+  const found = orRaised(ffi.getGlobal(name));
+  if (found !== null) return functionAt(...found);
+  if (options.allowMissing === true) return null;
+  throw new ArgumentValueError('name', 'a registered global function (globalFuncNames() lists them)', name);
+}
+
+/** True when two functions, modules or objects refer to the same native object. */
+export function sameAs(a: unknown, b: unknown): boolean {
+  const first = addressOfObject(a);
+  // An object of a registered class has one native object at a time, and no other object has the same.
+  if (first === null) return typeof a === 'object' && a !== null && a === b && hostTypeOf(a) !== undefined;
+  return first === addressOfObject(b);
+}
+
+function addressOfObject(value: unknown): number | null {
+  if ((typeof value !== 'object' && typeof value !== 'function') || value === null) return null;
+  const handle = standIns.get(value) ?? (isA(value, FFIObject) ? handleOf(value) : undefined);
+  return handle?.pointer ?? null;
+}
+
+/** What happens when there is one already. */
+export interface RegisterOptions {
+  /** Replace a function of the same name. */
+  override?: boolean;
+}
+
+/**
+ * Registers a JavaScript function for native code under a name, for the whole process. It runs only on this thread; a
+ * call from another thread fails there. Returns the function as a native function.
+ */
+export function registerGlobalFunc(name: string, fn: FFICallback, options: RegisterOptions = {}): FFIFunction {
+  if (typeof name !== 'string') throw new ArgumentTypeError('name', 'a string', name);
+  checkOptions(options, { override: 'boolean' }, '{ override: true }');
+  const isOverride = options.override === true;
+  const made = toFunction(fn);
+  if (!ffi.setGlobal(name, (standIns.get(made) as ObjectHandle).pointer, isOverride)) throw takeRaised();
+  return made;
+}
+
+/** Removes a global function. Returns false if it did not exist. */
+export function removeGlobalFunc(name: string): boolean {
+  if (typeof name !== 'string') throw new ArgumentTypeError('name', 'a string', name);
+  library();
+  const found = orRaised(ffi.getGlobal(name));
+  if (found === null) return false;
+  disown(found[1]);
+  callBuiltin('ffi.FunctionRemoveGlobal', [name], CallMode.locked);
+  return true;
+}
+
+/** Names of all global functions, sorted. */
+export function globalFuncNames(): string[] {
+  const at = callBuiltin('ffi.FunctionListGlobalNamesFunctor', [], CallMode.locked) as FFIFunction;
+  const count = at(-1) as number;
+  return Array.from({ length: count }, (_, i) => at(i) as string).sort();
+}
+
+/**
+ * Makes a native function from a JavaScript function, for functions that are passed often: the native function is made
+ * once instead of at each call. Native code may keep it. It runs only on this thread.
+ */
+export function toFunction(fn: FFICallback): FFIFunction {
+  library();
+  if (typeof fn !== 'function') throw new ArgumentTypeError('fn', 'a function', fn);
+  if (standIns.has(fn)) return fn as FFIFunction;
+  return functionAt(...makeCallback(fn));
+}
+
+/**
+ * The same native function or object, but an Array or Map that the function, a field, a method or an element is becomes
+ * an `ArrayView` or `MapView` instead of a copy.
+ */
+export function live(fn: FFIFunction): FFIFunction;
+export function live<T extends List | Dict>(container: T): T;
+export function live<T extends FFIObject>(object: T): Live<T>;
+export function live(value: unknown): unknown {
+  if (isA(value, FFIObject)) return isContainer(value) ? liveContainer(value) : objectClasses.live(value);
+  const handle = typeof value === 'function' ? standIns.get(value) : undefined;
+  if (handle === undefined) throw new ArgumentTypeError('value', 'a native function or object', value);
+  return (...args: unknown[]) => invoke(handle.pointer, args, CallMode.forView);
+}

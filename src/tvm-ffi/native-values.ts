@@ -1,0 +1,378 @@
+/**
+ * Functions, containers and objects of native code. A function is called, a container and an object are read and called, and
+ * the results are functions, containers and objects again. This is one recursion, so it is one module.
+ */
+
+import { ArgumentTypeError, IndexError } from '../errors.js';
+import type { FFIBinding } from './binding.js';
+import { builtin } from './calls/builtins.js';
+import { call, type ReadResult } from './calls/calls.js';
+import { dispatch } from './calls/dispatch.js';
+import { Type } from './codec/any.js';
+import { countElements, readElement, readElements, readEntries, type Take, walkEntries } from './codec/containers.js';
+import { copyElements, copyEntries, copyKeys } from './codec/snapshots.js';
+import { ValueReader } from './codec/value-reader.js';
+import { FFIObject, handleOf, listOf } from './codec/values.js';
+import { attach } from './library.js';
+import { getField, setField } from './objects/fields.js';
+import { ObjectClasses } from './objects/object-classes.js';
+import { adoptObject, ObjectHandle, recogniseOr, rememberObject, rememberViewed, standIns } from './objects/objects.js';
+import { CallMode } from './wire-layout.js';
+
+/** Loads libtvm_ffi unless this thread has it, and tells it how to run JavaScript functions. */
+export function library(path?: string): FFIBinding {
+  return attach(() => dispatch(take), path);
+}
+
+/** A native function. */
+export type FFIFunction = (...args: unknown[]) => unknown;
+
+/** Calls the function at `pointer`. */
+export function invoke(pointer: number, args: readonly unknown[], mode: number = CallMode.plain): unknown {
+  return call(pointer, args, mode, readResult);
+}
+
+/** Calls a function that libtvm_ffi itself registers. */
+export function callBuiltin(name: string, args: readonly unknown[], mode: number = CallMode.plain): unknown {
+  library();
+  return invoke(builtin(name), args, mode);
+}
+
+/** The JavaScript function for a native function with a reference, the same one as long as it is alive. */
+export function functionAt(pointer: number, reference: number): FFIFunction {
+  return recogniseOr(pointer, reference, () => {
+    const target = (...args: unknown[]): unknown => invoke(pointer, args);
+    // Keeps the handle alive as long as the function.
+    standIns.set(target, adoptObject(pointer, Type.function, reference));
+    return target;
+  }) as FFIFunction;
+}
+
+/** Reads a field of an object. An Array or Map becomes a view instead of a copy. */
+export function getLiveField(pointer: number, getter: number, offset: number): unknown {
+  return getField(pointer, getter, offset, (at, taken, reference) => reader.readLive(at, taken, reference));
+}
+
+/** The classes of objects whose types native code registered. */
+export const objectClasses: ObjectClasses = new ObjectClasses({
+  invoke,
+  functionAt,
+  getField: (pointer, getter, offset) =>
+    getField(pointer, getter, offset, (at, taken, reference) => reader.read(at, taken, reference)),
+  getLiveField,
+  setField,
+});
+
+const reader: ValueReader = new ValueReader({
+  functionAt,
+  view: makeView,
+  object: (handle) => objectClasses.wrap(handle),
+});
+const readResult: ReadResult = (slot, result, value, args, mode) => reader.readResult(slot, result, value, args, mode);
+
+/** Reads the value at a word. The caller keeps the object of the value alive. */
+export const take: Take = (at) => reader.take(at);
+/** The same, but an Array or Map becomes a view. */
+const takeLive: Take = (at) => reader.takeLive(at);
+const takeOf = (hasViews: boolean): Take => (hasViews ? takeLive : take);
+
+/** The same container, but the arrays and maps in it are views. */
+export let liveContainer: (container: LiveContainer) => FFIObject;
+
+/**
+ * The view of a native container, or a new one with these values.
+ *
+ * @hideconstructor
+ */
+export abstract class LiveContainer extends FFIObject {
+  /** Whether elements that are an Array or Map are views. */
+  protected hasViews: boolean;
+
+  constructor(maker: string, hasViews: boolean, source: unknown, valuesOf: () => readonly unknown[]) {
+    const isMade = source instanceof ObjectHandle;
+    super(isMade ? source : handleOf(callBuiltin(maker, valuesOf(), CallMode.forView) as FFIObject));
+    this.hasViews = hasViews;
+    // When native code returns this container, JavaScript gets the same object.
+    if (!isMade) rememberObject(handleOf(this), this);
+  }
+
+  static {
+    liveContainer = (container) => {
+      if (container.hasViews) return container;
+      const handle = handleOf(container);
+      const view = makeView(handle);
+      view.hasViews = true;
+      return rememberViewed(handle, container, view);
+    };
+  }
+
+  override toString(): string {
+    return callBuiltin('ffi.ReprPrint', [this]) as string;
+  }
+
+  [Symbol.for('nodejs.util.inspect.custom')](): string {
+    return this.toString();
+  }
+}
+
+/** The elements of a native sequence. */
+export abstract class Sequence<T> extends LiveContainer implements Iterable<T> {
+  /** The number of elements now. */
+  get length(): number {
+    return countElements(handleOf(this).pointer);
+  }
+
+  /** The element at an index, from the end if it is negative; undefined outside. */
+  at(index: number): T | undefined {
+    const place = checkIndex(index);
+    const start = place < 0 ? place + this.length : place;
+    if (start < 0) return undefined;
+    return readElement(handleOf(this).pointer, start, takeOf(this.hasViews)) as T | undefined;
+  }
+
+  /** Reads one element at a time. Elements that are added meanwhile are read, too. */
+  *[Symbol.iterator](): Generator<T, undefined> {
+    const { pointer } = handleOf(this);
+    for (let i = 0; i < countElements(pointer); i++) yield readElement(pointer, i, takeOf(this.hasViews)) as T;
+  }
+
+  /** A copy of the elements. */
+  toArray(): T[] {
+    const elements: unknown[] = [];
+    readElements(handleOf(this).pointer, elements, take);
+    return elements as T[];
+  }
+
+  /** Copies the elements, for `JSON.stringify`. */
+  toJSON(): T[] {
+    return this.toArray();
+  }
+}
+
+function checkIndex(index: number): number {
+  if (!Number.isInteger(index) || Math.abs(index) > 0xffffffff)
+    throw new ArgumentTypeError('index', 'an integer', index);
+  return index;
+}
+
+/** A mutable list: `ffi.List`. */
+export class List<T = unknown> extends Sequence<T> {
+  constructor(items: Iterable<T> = []) {
+    super('ffi.List', false, items, () => listOf(items, 'items'));
+  }
+
+  override toArray(): T[] {
+    return copyElements(handleOf(this).pointer, take) as T[];
+  }
+
+  /** Replaces an element. */
+  set(index: number, value: T): void {
+    callBuiltin('ffi.ListSetItem', [this, this.#place(index), value]);
+  }
+
+  /** Adds elements at the end and returns the new length. */
+  push(...items: readonly T[]): number {
+    for (const item of items) callBuiltin('ffi.ListAppend', [this, item]);
+    return this.length;
+  }
+
+  /** Removes the last element; undefined when there is none. */
+  pop(): T | undefined {
+    const { length } = this;
+    return length === 0 ? undefined : (callBuiltin('ffi.ListPop', [this, length - 1]) as T);
+  }
+
+  /** Inserts an element before the one at an index, or at the nearest end. */
+  insert(index: number, value: T): void {
+    callBuiltin('ffi.ListInsert', [this, this.#nearest(index), value]);
+  }
+
+  /** Removes `count` elements from an index on, puts others in their place, and returns the removed elements. */
+  splice(start: number, count: number, ...items: readonly T[]): T[] {
+    const { length } = this;
+    const first = this.#nearest(start);
+    const last = first + Math.min(Math.max(checkIndex(count), 0), length - first);
+    const removed: T[] = [];
+    for (let i = first; i < last; i++) removed.push(this.at(i) as T);
+    callBuiltin('ffi.ListReplaceSlice', [this, first, last, new List(items)]);
+    return removed;
+  }
+
+  /** Reverses the order of the elements. */
+  reverse(): this {
+    callBuiltin('ffi.ListReverse', [this]);
+    return this;
+  }
+
+  /** Removes all elements. */
+  clear(): void {
+    callBuiltin('ffi.ListClear', [this]);
+  }
+
+  /** True when an element is equal to a value, by the library's comparison. */
+  includes(value: T): boolean {
+    return callBuiltin('ffi.ListContains', [this, value]) as boolean;
+  }
+
+  /** An index, from the end if it is negative, or the nearest end of the list. */
+  #nearest(index: number): number {
+    const { length } = this;
+    return Math.min(Math.max(checkIndex(index) < 0 ? index + length : index, 0), length);
+  }
+
+  #place(index: number): number {
+    const { length } = this;
+    const place = checkIndex(index) < 0 ? index + length : index;
+    if (place < 0 || place >= length)
+      throw new IndexError(`Index ${index} is outside a list of length ${length}`, index);
+    return place;
+  }
+}
+
+/** An immutable array without a copy: `ffi.Array`. The arrays and maps in it are views, too. */
+export class ArrayView<T = unknown> extends Sequence<T> {
+  constructor(items: Iterable<T> = []) {
+    super('ffi.Array', true, items, () => listOf(items, 'items'));
+  }
+
+  /** True when an element is equal to a value, by the library's comparison. */
+  includes(value: T): boolean {
+    return callBuiltin('ffi.ArrayContains', [this, value]) as boolean;
+  }
+}
+
+/** What the library returns for a key that does not exist. Kept, so that it is recognised. */
+let missing: unknown = null;
+
+/** The entries of a native map. */
+export abstract class Entries<K, V> extends LiveContainer implements Iterable<[K, V]> {
+  protected abstract readonly kind: 'Map' | 'Dict';
+
+  /** The number of entries now. */
+  get size(): number {
+    return callBuiltin(`ffi.${this.kind}Size`, [this]) as number;
+  }
+
+  /** Returns true if there is an entry with this key. */
+  has(key: K): boolean {
+    return callBuiltin(`ffi.${this.kind}Count`, [this, key]) !== 0;
+  }
+
+  /** The value of a key; undefined when there is none. */
+  get(key: K): V | undefined {
+    missing ??= callBuiltin('ffi.GetInvalidObject', []);
+    const mode = this.hasViews ? CallMode.forView : CallMode.plain;
+    const value = callBuiltin(`ffi.${this.kind}GetItemOrMissing`, [this, key], mode);
+    return value === missing ? undefined : (value as V);
+  }
+
+  /** A copy of the entries. */
+  toMap(): Map<K, V> {
+    const entries = new Map<unknown, unknown>();
+    readEntries(handleOf(this).pointer, entries, take);
+    return entries as Map<K, V>;
+  }
+
+  /** Iterates over the keys. */
+  *keys(): Generator<K, undefined> {
+    yield* this.readKeys();
+  }
+
+  protected readKeys(): K[] {
+    const keys: K[] = [];
+    walkEntries(handleOf(this).pointer, (key) => keys.push(take(key) as K));
+    return keys;
+  }
+
+  /** Iterates over the values. */
+  *values(): Generator<V, undefined> {
+    for (const [, value] of this) yield value;
+  }
+
+  /** Iterates over pairs of a key and a value. */
+  entries(): Generator<[K, V], undefined> {
+    return this[Symbol.iterator]();
+  }
+
+  /**
+   * Reads the keys first, because a native iterator does not survive a change of the map. A key that is removed before
+   * its turn is left out.
+   */
+  *[Symbol.iterator](): Generator<[K, V], undefined> {
+    for (const key of this.keys()) if (this.has(key)) yield [key, this.get(key) as V];
+  }
+
+  /** Copies the entries into an object. */
+  toJSON(): Record<string, V> {
+    return Object.fromEntries(this.toMap()) as Record<string, V>;
+  }
+}
+
+function entriesOf<K, V>(entries: Iterable<readonly [K, V]>): unknown[] {
+  const list = listOf(entries, 'entries');
+  for (const entry of list) {
+    if (!Array.isArray(entry) || entry.length !== 2) throw new ArgumentTypeError('entries', '[key, value]', entry);
+  }
+  return list.flat();
+}
+
+/** A mutable map: `ffi.Dict`. */
+export class Dict<K = unknown, V = unknown> extends Entries<K, V> {
+  protected override readonly kind = 'Dict';
+
+  constructor(entries: Iterable<readonly [K, V]> = []) {
+    super('ffi.Dict', false, entries, () => entriesOf(entries));
+  }
+
+  override toMap(): Map<K, V> {
+    return copyEntries(handleOf(this).pointer, take) as Map<K, V>;
+  }
+
+  protected override readKeys(): K[] {
+    return copyKeys(handleOf(this).pointer, take) as K[];
+  }
+
+  /** Adds an entry, or replaces its value. */
+  set(key: K, value: V): this {
+    callBuiltin('ffi.DictSetItem', [this, key, value]);
+    return this;
+  }
+
+  /** Removes an entry. Returns false if it did not exist. */
+  delete(key: K): boolean {
+    const isThere = this.has(key);
+    if (isThere) callBuiltin('ffi.DictErase', [this, key]);
+    return isThere;
+  }
+
+  /** Removes all entries. */
+  clear(): void {
+    callBuiltin('ffi.DictClear', [this]);
+  }
+}
+
+/** An immutable map without a copy: `ffi.Map`. The arrays and maps in it are views, too. */
+export class MapView<K = unknown, V = unknown> extends Entries<K, V> {
+  protected override readonly kind = 'Map';
+
+  constructor(entries: Iterable<readonly [K, V]> = []) {
+    super('ffi.Map', true, entries, () => entriesOf(entries));
+  }
+}
+
+export function isContainer(object: FFIObject): object is LiveContainer {
+  return object instanceof LiveContainer;
+}
+
+type ContainerClass = new (handle: never) => LiveContainer;
+const classes = new Map<number, ContainerClass>([
+  [Type.list, List],
+  [Type.dict, Dict],
+  [Type.array, ArrayView],
+  [Type.map, MapView],
+]);
+
+/** The view of a container. */
+export function makeView(handle: ObjectHandle): LiveContainer {
+  return new (classes.get(handle.type) as ContainerClass)(handle as never);
+}

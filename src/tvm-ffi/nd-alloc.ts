@@ -1,0 +1,142 @@
+/** Tensors in memory from a user's allocator. */
+
+import { type Device, type DeviceInfo, parseDevice } from '../device.js';
+import { type DType, type DTypeInfo, parseDType } from '../dtype.js';
+import { ArgumentTypeError, BufferError, LayoutError } from '../errors.js';
+import { checkShape, checkStrides, rowMajorStrides, spanOf } from '../layout.js';
+import { getBackend } from '../storage/backend.js';
+import { Descriptor } from '../storage/descriptor.js';
+import { findLayout } from '../storage/layouts.js';
+import { BufferStorage, bufferLength, type Storage } from '../storage/storage.js';
+import { Tensor } from '../tensor.js';
+
+/** Describes the tensor to allocate. */
+export interface AllocRequest {
+  /** The lengths of the axes. */
+  readonly shape: readonly number[];
+  /** In elements. */
+  readonly strides: readonly number[];
+  /** The element type. */
+  readonly dtype: DType;
+  /** Where the memory must be. */
+  readonly device: Device;
+  /** Bytes from the first to the last byte of the elements. */
+  readonly nbytes: number;
+}
+
+/** Memory: a native address (trusted), or a JavaScript buffer. */
+export type AllocatedData = bigint | ArrayBufferLike | ArrayBufferView;
+
+/** A user's allocator. `freeData` is called exactly once for each `allocData` that returned. */
+export interface NDAllocator {
+  /** Allocates the memory of a tensor. */
+  allocData(request: AllocRequest): AllocatedData;
+  /** Receives the same request and the value that `allocData` returned for it. */
+  freeData(request: AllocRequest, data: AllocatedData): void;
+}
+
+/**
+ * A row-major tensor in uninitialised memory from your allocator. `freeData` is called once, when the last owner
+ * releases the memory.
+ */
+export function fromNDAlloc<D extends DType>(
+  allocator: NDAllocator,
+  shape: readonly number[],
+  dtype: D,
+  device: Device = 'cpu',
+): Tensor<D> {
+  return fromNDAllocStrided(allocator, shape, rowMajorStrides(checkShape(shape)), dtype, device);
+}
+
+/** As `fromNDAlloc`, with strides in elements. */
+export function fromNDAllocStrided<D extends DType>(
+  allocator: NDAllocator,
+  shape: readonly number[],
+  strides: readonly number[],
+  dtype: D,
+  device: Device = 'cpu',
+): Tensor<D> {
+  const lengths = checkShape(shape);
+  const steps = checkStrides(strides, lengths);
+  return new Tensor<D>(allocateWith(allocator, lengths, steps, parseDType(dtype), parseDevice(device)));
+}
+
+/** Allocates memory with `allocator` for a tensor of checked shape and strides. */
+function allocateWith(
+  allocator: NDAllocator,
+  shape: readonly number[],
+  strides: readonly number[],
+  dtype: DTypeInfo,
+  device: DeviceInfo,
+): Descriptor {
+  if (typeof allocator?.allocData !== 'function' || typeof allocator.freeData !== 'function') {
+    throw new ArgumentTypeError('allocator', 'an object with allocData and freeData', allocator);
+  }
+  const span = spanOf(shape, strides);
+  const bits = span === null ? 0 : (span.high - span.low) * dtype.itemBits + dtype.itemBits;
+  const offset = span === null ? 0 : -span.low * dtype.itemBits;
+  if (!Number.isSafeInteger(bits)) {
+    throw new LayoutError('Expected memory within 2^53 - 1 bits but shape and strides reach beyond', shape, strides);
+  }
+  if ((offset & 7) !== 0) {
+    throw new LayoutError(
+      `Expected ${dtype.name} elements that start on a byte but negative strides do not`,
+      shape,
+      strides,
+    );
+  }
+  const request: AllocRequest = Object.freeze({
+    shape: Object.freeze(shape.slice()),
+    strides: Object.freeze(strides.slice()),
+    dtype: dtype.name as DType,
+    device: device.name,
+    nbytes: Math.ceil(bits / 8),
+  });
+  const data = allocator.allocData(request);
+  let isHeld = true;
+  const free = () => {
+    if (!isHeld) return;
+    isHeld = false;
+    allocator.freeData(request, data);
+  };
+  try {
+    const storage = storageOver(data, request.nbytes, dtype.alignment, device, free);
+    return new Descriptor(storage, findLayout(dtype, device, shape, strides, 0), offset);
+  } catch (error) {
+    free();
+    throw error;
+  }
+}
+
+function storageOver(
+  data: AllocatedData,
+  nbytes: number,
+  alignment: number,
+  device: DeviceInfo,
+  free: () => void,
+): Storage {
+  if (typeof data === 'bigint') {
+    const backend = getBackend();
+    if (backend === null) {
+      throw new BufferError('Expected a buffer from allocData but received an address, which needs native code');
+    }
+    if (data === 0n && nbytes > 0) throw new BufferError('Expected memory from allocData but received address 0');
+    return backend.importAddress(data, nbytes, free);
+  }
+  const isView = ArrayBuffer.isView(data);
+  const buffer = isView ? data.buffer : data;
+  if (bufferLength(buffer) === null)
+    throw new ArgumentTypeError('the result of allocData', 'an address or a buffer', data);
+  const length = isView ? data.byteLength : buffer.byteLength;
+  if (device.kind !== 'cpu') {
+    throw new BufferError(`Expected an address on '${device.name}' from allocData but received a JavaScript buffer`);
+  }
+  if (length < nbytes) throw new BufferError(`Expected ${nbytes} bytes from allocData but received ${length}`);
+  const start = isView ? data.byteOffset : 0;
+  if (start % alignment !== 0) {
+    throw new BufferError(
+      `Expected memory aligned to ${alignment} bytes from allocData but it starts at byte ${start}`,
+    );
+  }
+  return new BufferStorage(buffer, start, nbytes, free);
+}

@@ -1,0 +1,54 @@
+/** Classes of native objects by the keys of their types. */
+
+import { ArgumentTypeError, ArgumentValueError, isA } from '../../errors.js';
+import { FFIObject, handleOf } from '../codec/values.js';
+import { type ArrayView, library, type MapView, objectClasses } from '../native-values.js';
+import { hostTypeOf } from './host-objects.js';
+import { standIns } from './objects.js';
+import { describeType, findType } from './types.js';
+
+/** The class of a registered type. `T` describes its fields and methods. */
+export interface ObjectClass<T extends object = object> {
+  /** Calls the constructor that the type registered. */
+  new (...args: unknown[]): FFIObject & T;
+  /** Makes an object from the values of its fields. Fields with a default may be omitted. */
+  fromFields(fields: Partial<T>): FFIObject & T;
+  /** What its objects inherit. */
+  readonly prototype: FFIObject & T;
+}
+
+/**
+ * The class of a type that native code registered under a key. Its constructor calls the type's constructor, and its
+ * objects have the fields and methods that the type declares. `T` describes them.
+ */
+export function objectClass<T extends object = Record<string, unknown>>(key: string): ObjectClass<T> {
+  library();
+  if (typeof key !== 'string') throw new ArgumentTypeError('key', 'the key of a type', key);
+  const type = findType(key);
+  if (type === null) throw new ArgumentValueError('key', 'the key of a registered type', key);
+  return objectClasses.of(type) as unknown as ObjectClass<T>;
+}
+
+/** True when the native object of a value has the type with this key, or a type derived from it. */
+export function isInstance(value: unknown, key: string): boolean {
+  if (typeof key !== 'string') throw new ArgumentTypeError('key', 'the key of a type', key);
+  if ((typeof value !== 'object' && typeof value !== 'function') || value === null) return false;
+  const found = standIns.get(value) ?? (isA(value, FFIObject) ? handleOf(value) : hostTypeOf(value));
+  if (found === undefined) return false;
+  library();
+  const wanted = findType(key);
+  for (let { type } = found; type >= 0; type = describeType(type).parent) if (type === wanted) return true;
+  return false;
+}
+
+/** An object whose fields and methods return views: see `live`. */
+export type Live<T> = FFIObject & {
+  [K in keyof T]: T[K] extends (...args: infer A) => infer R ? (...args: A) => LiveValue<R> : LiveValue<T[K]>;
+};
+
+/** A value with views in place of arrays and maps. */
+export type LiveValue<T> = T extends readonly (infer E)[]
+  ? ArrayView<LiveValue<E>>
+  : T extends ReadonlyMap<infer K, infer V>
+    ? MapView<K, LiveValue<V>>
+    : T;

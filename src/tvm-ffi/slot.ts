@@ -1,8 +1,0 @@
-/**
- * The stack of the wire for the files of this folder. An import from another chunk of dist costs a load and a check at
- * each use, and a call from here takes many slots, so the functions are constants of this chunk.
- */
-
-import * as shared from '../native/wire.js';
-
-export const { enter, leave, request } = shared;
