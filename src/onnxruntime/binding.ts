@@ -1,0 +1,82 @@
+/** The functions that native/onnxruntime defines, which take ordinary arguments: loading and running take microseconds. */
+
+/** A code of ONNX Runtime and its text. */
+export type Failure = readonly [code: number, text: string];
+
+/** A session, for native code only. */
+export type SessionHandle = object & { readonly __session: never };
+
+/** What a value of a model is. `type` is ONNX Runtime's number. */
+export interface TypeDescription {
+  readonly type: number;
+  /** The element type of a tensor, or the type of the keys of a map. */
+  readonly code?: number;
+  /** Absent when the model leaves the number of axes open. */
+  readonly shape?: readonly (number | string | null)[];
+  readonly element?: TypeDescription;
+}
+
+export interface SessionDescription {
+  readonly inputs: readonly (TypeDescription & { readonly name: string })[];
+  readonly outputs: readonly (TypeDescription & { readonly name: string })[];
+  /** How many inputs have no default value; they come first. */
+  readonly required: number;
+  readonly metadata: {
+    readonly producer: string;
+    readonly graph: string;
+    readonly domain: string;
+    readonly description: string;
+    readonly version: bigint;
+    /** Keys and values in turns. */
+    readonly custom: readonly string[];
+  };
+}
+
+/**
+ * A value that a run returned: null; a tensor as [handle, bytes, element type, 1 if it is on the device, ...shape];
+ * strings; a sequence or a map.
+ */
+export type RawValue =
+  | null
+  | readonly number[]
+  | { readonly shape: readonly number[]; readonly data: readonly string[] }
+  | { readonly type: number; readonly values: readonly RawValue[] };
+
+/** The outputs that were wanted, in order; null for one that was given. */
+export type RawOutputs = readonly RawValue[];
+
+export interface OnnxRuntimeBinding {
+  readonly version: string;
+  readonly path: string;
+  readonly providers: readonly string[];
+  loadSession(
+    model: string | Float64Array,
+    settings: readonly string[],
+    concurrency: number,
+    /** The number of the session's CUDA device; -1 for none. */
+    device: number,
+    stream: bigint,
+  ): Promise<readonly [SessionHandle, SessionDescription] | Failure> | undefined;
+  /** False when the session was disposed before. */
+  disposeSession(session: SessionHandle): boolean;
+  endProfiling(session: SessionHandle): string | Failure | undefined;
+  runSync(
+    session: SessionHandle,
+    numbers: Float64Array,
+    texts: readonly string[] | null,
+    config: readonly string[] | null,
+  ): RawOutputs | Failure | undefined;
+  run(
+    session: SessionHandle,
+    numbers: Float64Array,
+    texts: readonly string[] | null,
+    config: readonly string[] | null,
+    number: number,
+  ): Promise<RawOutputs | Failure> | undefined;
+  /** Stops the run with this number between two kernels. */
+  stopRun(number: number): void;
+}
+
+export function isFailure(result: readonly unknown[]): result is Failure {
+  return typeof result[0] === 'number';
+}

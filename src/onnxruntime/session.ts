@@ -1,0 +1,343 @@
+/** Session: a loaded model. */
+
+import { parseDevice } from '../device.js';
+import {
+  ArgumentTypeError,
+  ArgumentValueError,
+  BufferError,
+  DisposedError,
+  isA,
+  isUsable,
+  OutOfMemoryError,
+} from '../errors.js';
+import type { Descriptor } from '../storage/descriptor.js';
+import { asyncDisposeSymbol, disposeSymbol } from '../storage/storage.js';
+import { Tensor } from '../tensor.js';
+import { TensorView } from '../view.js';
+import { isFailure, type RawOutputs, type SessionDescription, type SessionHandle } from './binding.js';
+import { OnnxRuntimeError } from './error.js';
+import { useMemory } from './memory-in-use.js';
+import { checkRunOptions, configOf, type RunOptions, unknownName } from './options.js';
+import { onnxruntime } from './runtime.js';
+import { checkDevice, type SessionDevice } from './session-device.js';
+import { inputsOf, type ModelMetadata, metadataOf, outputsOf, type ValueInfo } from './value-info.js';
+import {
+  type Input,
+  Message,
+  type Output,
+  type Prepared,
+  prepare,
+  prepareOutput,
+  readValues,
+  Temporaries,
+  tensorsOf,
+} from './values.js';
+
+let lastRun = 0;
+const make = Symbol('make');
+
+/** The session of a model that was loaded. */
+export const makeSession = (
+  [handle, description]: readonly [SessionHandle, SessionDescription],
+  device: SessionDevice | null,
+): Session => new Session(make, handle, description, device);
+
+/** What one run needs: written by `prepareRun`, before native code is called. */
+interface PreparedRun {
+  readonly message: Message;
+  readonly temporaries: Temporaries;
+  readonly endUse: () => void;
+  readonly config: readonly string[] | null;
+  readonly wanted: Wanted;
+}
+
+/** The wanted outputs, in the order of the model, with the tensor that was given for one. */
+type Wanted = readonly (readonly [name: string, given: Tensor | null])[];
+
+/**
+ * A model that is ready to run. Any number of runs may be under way at once. `dispose()` frees it, after the last run
+ * has ended. `loadSession` makes it.
+ *
+ * @hideconstructor
+ */
+export class Session {
+  /** The inputs of the model, in its order. */
+  readonly inputs: readonly ValueInfo[];
+  /** The outputs of the model, in its order. */
+  readonly outputs: readonly ValueInfo[];
+  /** What the author of the model wrote into it. */
+  readonly metadata: ModelMetadata;
+  readonly #handle: SessionHandle;
+  readonly #device: SessionDevice | null;
+  readonly #runs = new Set<Promise<unknown>>();
+  readonly #inputNames: ReadonlySet<string>;
+  /** What a run wants that names no outputs. */
+  readonly #allOutputs: Wanted;
+  #isDisposed = false;
+
+  constructor(key: symbol, handle: SessionHandle, description: SessionDescription, device: SessionDevice | null) {
+    if (key !== make) throw new ArgumentTypeError('Session', 'a call of loadSession()', key);
+    this.#handle = handle;
+    this.#device = device;
+    this.inputs = inputsOf(description);
+    this.outputs = outputsOf(description);
+    this.metadata = metadataOf(description);
+    this.#inputNames = new Set(this.inputs.map(({ name }) => name));
+    this.#allOutputs = this.outputs.map(({ name }) => [name, null]);
+  }
+
+  /**
+   * Runs the model on another thread. The tensors of the inputs stay alive until the run has ended, even if you dispose
+   * them, and you must not write to them meanwhile.
+   *
+   * @param inputs a value for each input, by name. Tensors of other libraries are shared; a strided tensor, and memory
+   *   that native code may not keep, are copied.
+   * @returns the outputs by name, as tensors over new memory of this package, or the tensors that you gave.
+   * @throws OnnxRuntimeError if ONNX Runtime refuses the values or a kernel fails.
+   */
+  async run(inputs: Readonly<Record<string, Input>>, options: RunOptions = {}): Promise<Record<string, Output>> {
+    checkRunOptions(options);
+    const { signal } = options;
+    if (signal?.aborted) throw signal.reason;
+    const number = ++lastRun;
+    const stop = () => onnxruntime().stopRun(number);
+    let run: PreparedRun | undefined;
+    let started: Promise<RawOutputs | readonly [number, string]> | undefined;
+    try {
+      signal?.addEventListener('abort', stop, { once: true });
+      run = this.#prepare(inputs, options, signal);
+      const { message, config } = run;
+      started = onnxruntime().run(this.#handle, message.values, message.texts, config, number);
+      if (started === undefined) throw outOfMemory();
+      this.#runs.add(started);
+      const result = await started;
+      if (!signal?.aborted) return this.#read(result, run);
+      // The memory is free again only now, so this is the time to reject.
+      if (!isFailure(result)) disposeAll(Object.values(this.#read(result, run)), run);
+      throw signal.reason;
+    } finally {
+      if (started !== undefined) this.#runs.delete(started);
+      signal?.removeEventListener('abort', stop);
+      if (run !== undefined) endRun(run);
+    }
+  }
+
+  /**
+   * Runs the model on this thread, which waits. For models that take microseconds: a thread of its own costs about 40.
+   *
+   * @throws OnnxRuntimeError if ONNX Runtime refuses the values or a kernel fails.
+   */
+  runSync(inputs: Readonly<Record<string, Input>>, options: Omit<RunOptions, 'signal'> = {}): Record<string, Output> {
+    checkRunOptions(options);
+    const { signal } = options as RunOptions;
+    if (signal !== undefined)
+      throw new ArgumentValueError('signal', 'no signal, because runSync blocks it', signal, 'use run()');
+    const run = this.#prepare(inputs, options, null);
+    const { message, config } = run;
+    try {
+      const result = onnxruntime().runSync(this.#handle, message.values, message.texts, config);
+      if (result === undefined) throw outOfMemory();
+      return this.#read(result, run);
+    } finally {
+      endRun(run);
+    }
+  }
+
+  /** Ends the profile that the option `profile` began, and returns the path of its file. */
+  endProfiling(): string {
+    this.#check();
+    const path = onnxruntime().endProfiling(this.#handle);
+    if (typeof path === 'string' && path !== '') return path;
+    throw new OnnxRuntimeError('a profile', path || [1, 'the option profile did not begin one, or it has ended']);
+  }
+
+  /** Frees the model, on another thread, when the last run has ended. A second call does nothing. */
+  dispose(): void {
+    if (this.#isDisposed) return;
+    this.#isDisposed = true;
+    onnxruntime().disposeSession(this.#handle);
+  }
+
+  /** Does what `dispose()` does, at the end of a `using` block. */
+  [disposeSymbol](): void {
+    this.dispose();
+  }
+
+  /** Waits for the runs that are under way, then frees the model. */
+  async [asyncDisposeSymbol](): Promise<void> {
+    const runs = [...this.#runs];
+    this.dispose();
+    await Promise.allSettled(runs);
+  }
+
+  #check(): void {
+    if (this.#isDisposed) throw new DisposedError('Expected a session but it was disposed; load the model again');
+  }
+
+  /** Prepares a run, which the caller starts at once. `signal` is null for a synchronous run. */
+  #prepare(
+    inputs: Readonly<Record<string, Input>>,
+    options: RunOptions,
+    signal: AbortSignal | undefined | null,
+  ): PreparedRun {
+    const isAsync = signal !== null;
+    this.#check();
+    const device = this.#device;
+    if (device !== null && !isAsync && this.#runs.size > 0) {
+      throw new BufferError('Expected no run under way, because runs share the stream of the session; wait for it');
+    }
+    const temporaries = new Temporaries(device);
+    try {
+      const values = this.#prepareInputs(inputs, temporaries);
+      const wanted = this.#wantedOutputs(options.outputs);
+      const given = this.#prepareGiven(wanted, temporaries);
+      const tensors = device === null ? [] : values.flatMap(([, value]) => tensorsOf(value));
+      const places = this.#placesOf(wanted, options.device, tensors);
+      if (device !== null) tensors.push(...given.flatMap(([, value]) => tensorsOf(value)));
+      const isQueued =
+        tensors.length > 0 &&
+        places.every((place) => place !== 'host') &&
+        tensors.every((tensor) => !tensor.device.isHostAccessible);
+      const config = configOf(options, isQueued);
+      this.#check(); // the code of an input may have disposed the session
+      if (signal?.aborted) throw signal.reason; // or aborted the run
+      // No code of the program runs from here on, until native code has read the message.
+      const message = new Message();
+      for (const [, value] of values) message.write(value);
+      let at = 0;
+      let nextGiven = 0;
+      for (const { name } of this.outputs) {
+        if (wanted[at]?.[0] !== name) {
+          message.add(0);
+          continue;
+        }
+        const place = places[at++] as OutputPlace;
+        message.add(placeNumbers[place]);
+        if (place === 'given') message.write((given[nextGiven++] as NamedValue)[1]);
+      }
+      device?.order(tensors);
+      const endMemory = useMemory({ inputs: values, outputs: given }, isAsync);
+      const endUse = () => {
+        endMemory();
+        device?.order(tensors); // once more, because the kernels are behind what was noted before
+      };
+      return { message, temporaries, config, wanted, endUse };
+    } catch (error) {
+      temporaries.release();
+      throw error;
+    }
+  }
+
+  #prepareInputs(inputs: Readonly<Record<string, Input>>, temporaries: Temporaries): NamedValue[] {
+    if (!isUsable(inputs) || isA(inputs, TensorView)) {
+      throw new ArgumentTypeError('inputs', `an object such as { ${this.inputs[0]?.name ?? 'x'}: tensor }`, inputs);
+    }
+    for (const name of Object.keys(inputs)) {
+      if (!this.#inputNames.has(name)) throw unknownName('input', name, [...this.#inputNames]);
+    }
+    const values: NamedValue[] = [];
+    for (const info of this.inputs) {
+      const value: unknown = Object.hasOwn(inputs, info.name) ? inputs[info.name] : undefined;
+      if (value !== undefined && !(value === null && info.isOptional)) {
+        values.push([info.name, prepare(info.name, info, value, temporaries)]);
+      } else if (info.isOptional) {
+        values.push([info.name, { form: 'absent' }]);
+      } else {
+        throw new ArgumentValueError(`input '${info.name}'`, 'a value', value);
+      }
+    }
+    return values;
+  }
+
+  /** The tensors that outputs are written to. */
+  #prepareGiven(wanted: Wanted, temporaries: Temporaries): NamedValue[] {
+    const values: NamedValue[] = [];
+    for (const [name, tensor] of wanted) {
+      if (tensor === null) continue;
+      // ONNX Runtime would not write to the tensor.
+      if (this.#inputNames.has(name)) {
+        throw new ArgumentValueError(`output '${name}', which is an input as well`, 'null', tensor);
+      }
+      values.push([name, prepareOutput(name, tensor, temporaries)]);
+    }
+    return values;
+  }
+
+  /** The outputs to compute, in the order of the model. */
+  #wantedOutputs(outputs: RunOptions['outputs']): Wanted {
+    if (outputs === undefined) return this.#allOutputs;
+    const names = this.outputs.map(({ name }) => name);
+    if (!isUsable(outputs)) {
+      throw new ArgumentTypeError('outputs', "names such as ['y'], or tensors such as { y: tensor }", outputs);
+    }
+    const isList = Array.isArray(outputs);
+    const asked = new Map<string, Tensor | null>(
+      isList
+        ? Array.from(outputs, (name: string) => [name, null])
+        : Object.entries(outputs as Record<string, Tensor | null>),
+    );
+    for (const name of asked.keys()) if (!names.includes(name)) throw unknownName('output', String(name), names);
+    if (asked.size === 0) throw new ArgumentValueError('outputs', 'at least one output', outputs);
+    return names.filter((name) => asked.has(name)).map((name) => [name, asked.get(name) ?? null] as const);
+  }
+
+  /** Where each output goes. Only tensors can be on a device, and an output that is an input would lie in its memory. */
+  #placesOf(wanted: Wanted, asked: RunOptions['device'], inputs: readonly Descriptor[]): readonly OutputPlace[] {
+    if (this.#device === null && asked === undefined) {
+      return wanted.map(([, given]) => (given === null ? 'host' : 'given'));
+    }
+    const info = asked === undefined ? null : parseDevice(asked);
+    if (info !== null) checkDevice(this.#device, info, 'device');
+    const isOnDevice =
+      info === null ? inputs.some((tensor) => !tensor.device.isHostAccessible) : !info.isHostAccessible;
+    return wanted.map(([name, given]) => {
+      if (given !== null) return 'given';
+      const isTensor = this.outputs.some((output) => output.name === name && output.kind === 'tensor');
+      return isOnDevice && isTensor && !this.#inputNames.has(name) ? 'device' : 'host';
+    });
+  }
+
+  #read(result: RawOutputs | readonly [number, string], { wanted }: PreparedRun): Record<string, Output> {
+    if (isFailure(result)) throw new OnnxRuntimeError('a run', result);
+    const values = readValues(
+      wanted.map(([, given], i) => (given === null ? (result[i] as RawOutputs[number]) : null)),
+      this.#device,
+    );
+    const outputs: Record<string, Output> = {};
+    for (let i = 0; i < wanted.length; i++) {
+      const [name, given] = wanted[i] as Wanted[number];
+      const value = given ?? (values[i] as Output);
+      if (name !== '__proto__') outputs[name] = value;
+      // A model may call an output so, and an assignment would set the prototype.
+      else Object.defineProperty(outputs, name, { value, writable: true, enumerable: true, configurable: true });
+    }
+    return outputs;
+  }
+}
+
+type OutputPlace = 'host' | 'given' | 'device';
+/** As in native/onnxruntime/device.h. */
+const placeNumbers: Readonly<Record<OutputPlace, number>> = { host: 1, given: 2, device: 3 };
+
+function endRun({ endUse, temporaries }: PreparedRun): void {
+  try {
+    endUse();
+  } finally {
+    temporaries.release(); // last, because it may run a producer's deleter, which may throw
+  }
+}
+
+type NamedValue = readonly [name: string, value: Prepared];
+
+const outOfMemory = () => new OutOfMemoryError('could not start a run');
+
+/** Disposes the tensors that a run made. */
+function disposeAll(outputs: readonly Output[], { wanted }: PreparedRun): void {
+  const given = new Set<unknown>(wanted.map(([, tensor]) => tensor));
+  const visit = (value: unknown): void => {
+    if (value instanceof Tensor) {
+      if (!given.has(value)) value.dispose();
+    } else if (Array.isArray(value)) value.forEach(visit);
+  };
+  outputs.forEach(visit);
+}
