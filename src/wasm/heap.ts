@@ -2,8 +2,7 @@
  * Tensors in the memory of a WebAssembly module: views of its tensors, tensors that release them, and exports into it.
  */
 
-import { decodeManagedTensor, decodeManagedTensorVersioned } from '../abi/codec.js';
-import { describeTensor } from '../abi/describe.js';
+import { checkStruct, type ReadTensor, readPointer, readTensor } from '../abi/describe.js';
 import { layoutOf } from '../abi/layout-of.js';
 import { wasm32, wasm64 } from '../abi/model.js';
 import { DLManagedTensor, DLManagedTensorVersioned } from '../abi/structs.js';
@@ -11,30 +10,60 @@ import { checkOptions, type OptionNames } from '../base/options.js';
 import { cpu } from '../device.js';
 import { type DType, parseDType, sizeBytes } from '../dtype.js';
 import { ArgumentTypeError, BufferError, ConsumedError, isUsable, VersionError } from '../errors.js';
-import { checkShape, rowMajorStrides, sizeOf } from '../layout.js';
+import { checkShape, checkStrides, sizeOf } from '../layout.js';
 import { DLPACK_VERSION } from '../protocol/managed.js';
-import { Descriptor, Flag } from '../storage/descriptor.js';
-import { disposeSymbol, releaseAfter } from '../storage/storage.js';
+import { Descriptor, Flag, KNOWN_FLAGS } from '../storage/descriptor.js';
+import { findLayout } from '../storage/layouts.js';
+import { afterError, disposeSymbol, releaseAfter } from '../storage/storage.js';
+import { WasmStorage } from '../storage/wasm-storage.js';
 import { Tensor } from '../tensor.js';
 import { convertElements } from '../values/convert.js';
-import { descriptorOf, TensorView } from '../view.js';
+import { descriptorOf, sharedDescriptorOf, TensorView } from '../view.js';
 import { writeManaged } from './encode.js';
-import { bufferOf, callModule, type WasmAddress, type WasmExports, WasmModule } from './module.js';
-import { WasmStorage } from './storage.js';
+import { callModule, type WasmAddress, type WasmExports, WasmModule } from './module.js';
 
+/** The size of the module's addresses. */
 export interface WasmHeapOptions {
   /** true: the module has 64-bit memory (wasm64). */
   memory64?: boolean;
 }
 
+/** What happens at the end of an imported tensor. */
 export interface ImportTensorOptions {
   /** Releases the tensor in the module, for example `() => exports.tensor_free(address)`. Called once. */
   release: () => void;
 }
 
+/** What lies at an address of the module. */
+export interface TensorAtOptions<D extends DType = DType> {
+  /** The lengths of the axes. */
+  shape: readonly number[];
+  /** The element type. */
+  dtype: D;
+  /** In elements; row-major when absent. */
+  strides?: readonly number[];
+  /** true: the tensor refuses writes. */
+  readonly?: boolean;
+  /** Called once when the last owner is disposed. Absent for memory that lives as long as the module. */
+  release?: () => void;
+}
+
+/** Which struct lies at an address, and how it is released. */
 export interface ImportManagedOptions {
   /** false: the address is of a `DLManagedTensor` without a version. */
   versioned?: boolean;
+  /** true: the tensor refuses writes, even if the struct does not say so. A `DLManagedTensor` cannot say so. */
+  readonly?: boolean;
+  /** Called once in place of the deleter, which it calls. For modules that do not export their table of functions. */
+  release?: () => void;
+}
+
+/** Which struct is written, and whether the elements are copied. */
+export interface ExportManagedOptions {
+  /** false: writes a `DLManagedTensor` without a version, which older consumers take. It cannot say read-only. */
+  versioned?: boolean;
+  /** true: always copy; false: never copy, throw instead; null: copy elements outside the module's memory. */
+  copy?: boolean | null;
 }
 
 /** A tensor in the module's memory, for calls of the module. */
@@ -45,12 +74,21 @@ export interface WasmExport<D extends DType = DType> {
   readonly tensor: Tensor<D>;
   /** Frees the struct, and the copy of the elements if there is one. The garbage collector does so, too. */
   dispose(): void;
+  /** Frees the memory at the end of a block that begins with `using`. */
   [disposeSymbol](): void;
 }
 
 const heapNames: OptionNames<WasmHeapOptions> = { memory64: 'boolean' };
 const importNames: OptionNames<ImportTensorOptions> = { release: true };
-const managedNames: OptionNames<ImportManagedOptions> = { versioned: 'boolean' };
+const atNames: OptionNames<TensorAtOptions> = {
+  shape: true,
+  dtype: true,
+  strides: true,
+  readonly: 'boolean',
+  release: true,
+};
+const managedNames: OptionNames<ImportManagedOptions> = { versioned: 'boolean', readonly: 'boolean', release: true };
+const exportNames: OptionNames<ExportManagedOptions> = { versioned: 'boolean', copy: 'boolean or null' };
 
 /** The struct of each export, which the collector frees with its tensor if it was not disposed. */
 const structs = new WeakMap<Tensor, WasmStorage>();
@@ -63,7 +101,7 @@ export class WasmHeap {
   readonly #module: WasmModule;
   /** Exports with a deleter that the module has not called yet, by the offset of the struct. */
   readonly #exported = new Map<number, () => void>();
-  #deleter: bigint | null = null;
+  #deleter = 0;
 
   /** `module`: the exports of an instance, or the module object of Emscripten. */
   constructor(module: WasmExports, options: WasmHeapOptions = {}) {
@@ -76,49 +114,62 @@ export class WasmHeap {
 
   /** A view of the tensor that a `DLTensor` describes. The module keeps the memory. */
   viewTensor(address: WasmAddress): TensorView {
-    return new TensorView(this.#describe(this.#module.structAt(address), 0n));
+    return new TensorView(this.#over(this.#read(this.#module.structAt(address), 0), undefined));
   }
 
   /** A tensor over a `DLTensor` of the module, which `release` frees when the last owner is disposed. */
   importTensor(address: WasmAddress, options: ImportTensorOptions): Tensor {
     if (options !== undefined) checkOptions(options, importNames, '{ release: () => exports.tensor_free(address) }');
-    const release = options?.release; // read once, because getters may return different values
-    if (typeof release !== 'function') {
+    const release = checkRelease(options?.release);
+    if (release === undefined) {
       throw new ArgumentTypeError('release', 'a function that frees the tensor in the module', release);
     }
-    const offset = this.#module.structAt(address);
-    this.#describe(offset, 0n); // the caller keeps the tensor if a check fails
-    return new Tensor(this.#describe(offset, 0n, release));
+    return new Tensor(this.#over(this.#read(this.#module.structAt(address), 0), release));
   }
 
   /** Takes over a `DLManagedTensorVersioned` of the module. Its deleter is called once, also if a check fails. */
   importManaged(address: WasmAddress, options: ImportManagedOptions = {}): Tensor {
     checkOptions(options, managedNames, '{ versioned: false }');
+    const { versioned, readonly, release: given } = options;
+    const own = checkRelease(given);
     const module = this.#module;
-    const offset = module.structAt(address);
-    const place = { buffer: bufferOf(module.memory) as ArrayBuffer, byteOffset: offset, model: this.#model };
-    const isVersioned = options.versioned !== false;
+    const at = module.structAt(address);
+    const isVersioned = versioned !== false;
     const struct = isVersioned ? DLManagedTensorVersioned : DLManagedTensor;
-    const { deleter, ...managed } = isVersioned ? decodeManagedTensorVersioned(place) : decodeManagedTensor(place);
-    const run = deleter === 0n ? undefined : module.functionAt(deleter);
-    const release = run === undefined ? undefined : () => callModule('deleter', run, module.addressOf(offset));
+    const { offset, size } = layoutOf(struct, this.#model);
+    const view = module.view();
+    checkStruct(view, at, size, struct.name);
+    const release = own ?? this.#deleterAt(readPointer(view, at + offset.deleter, this.#model.pointerSize), at);
     try {
-      const { version, flags } = managed as { version?: { major: number; minor: number }; flags?: bigint };
-      if (version !== undefined && version.major !== DLPACK_VERSION[0]) {
-        throw new VersionError([version.major, version.minor], DLPACK_VERSION);
-      }
-      const tensor = offset + (layoutOf(struct, this.#model).offset.dl_tensor as number);
-      this.#describe(tensor, flags ?? 0n);
-      return new Tensor(this.#describe(tensor, flags ?? 0n, release));
+      const flags = isVersioned ? this.#flagsAt(view, at) : 0;
+      return new Tensor(
+        this.#over(this.#read(at + offset.dl_tensor, readonly === true ? flags | Flag.readonly : flags), release),
+      );
     } catch (error) {
-      release?.();
-      throw error;
+      throw release === undefined ? error : afterError(error, release);
     }
+  }
+
+  /** A tensor over elements at an address of the module, which no struct describes. */
+  tensorAt<D extends DType>(address: WasmAddress, options: TensorAtOptions<D>): Tensor<D> {
+    checkOptions(options, atNames, "{ shape: [2, 3], dtype: 'float32' }");
+    const { shape: lengths, dtype, strides: steps, readonly, release: given } = options;
+    const release = checkRelease(given);
+    const shape = checkShape(lengths);
+    const strides = steps === undefined ? null : checkStrides(steps, shape);
+    const layout = findLayout(parseDType(dtype), cpu, shape, strides, readonly === true ? Flag.readonly : 0);
+    const start = layout.size === 0 ? 0 : this.#module.structAt(address);
+    return new Tensor<D>(this.#over({ layout, start }, release));
   }
 
   /** A tensor in uninitialised memory of the module's `malloc`. The last owner calls the module's `free`. */
   empty<D extends DType>(shape: readonly number[], dtype: D): Tensor<D> {
     return new Tensor<D>(this.#allocate(checkShape(shape), parseDType(dtype).name, 0));
+  }
+
+  /** True for a tensor in this memory, which an export shares. */
+  includes(tensor: TensorView): boolean {
+    return this.#isHere(descriptorOf(tensor));
   }
 
   /** The address of the first element of a tensor in this memory. */
@@ -132,7 +183,7 @@ export class WasmHeap {
 
   /** A `DLTensor` of a tensor for calls of the module. Elements outside the module's memory are copied into it. */
   exportTensor<D extends DType>(tensor: TensorView<D>): WasmExport<D> {
-    const { descriptor, block, address } = this.#write(tensor, null);
+    const { descriptor, block, address } = this.#write(tensor, 0, true, null);
     const owner = new Tensor<D>(descriptor);
     const struct = this.#own(block, block, 0);
     structs.set(owner as Tensor, struct);
@@ -144,9 +195,17 @@ export class WasmHeap {
    * A `DLManagedTensorVersioned` of a tensor that the module takes over: it calls the deleter when it has finished.
    * Elements outside the module's memory are copied into it.
    */
-  exportManaged(tensor: TensorView): WasmAddress {
-    this.#deleter ??= this.#module.addFunction((self) => this.#delete(this.#module.offsetOf(self)));
-    const { descriptor, block, start } = this.#write(tensor, this.#deleter);
+  exportManaged(tensor: TensorView, options: ExportManagedOptions = {}): WasmAddress {
+    checkOptions(options, exportNames, '{ versioned: false }');
+    const { versioned, copy = null } = options;
+    const isVersioned = versioned !== false;
+    if (!isVersioned && copy !== true && tensor.isReadOnly) {
+      throw new BufferError('Expected a writable tensor: a DLManagedTensor cannot say read-only; export a copy');
+    }
+    if (this.#deleter === 0) {
+      this.#deleter = this.#module.addFunction((self) => this.#delete(this.#module.offsetOf(self)));
+    }
+    const { descriptor, block, start } = this.#write(tensor, this.#deleter, isVersioned, copy);
     this.#exported.set(start, () => {
       descriptor.storage.release();
       this.#module.free(block);
@@ -165,12 +224,31 @@ export class WasmHeap {
     release();
   }
 
-  #describe(offset: number, flags: bigint, release?: () => void): Descriptor {
-    const { memory } = this.#module;
-    const buffer = bufferOf(memory) as ArrayBuffer;
-    const storage = new WasmStorage(memory, 0, buffer.byteLength, release);
+  /** The flags of a struct, whose version is checked first. */
+  #flagsAt(view: DataView, at: number): number {
+    const { version, flags } = layoutOf(DLManagedTensorVersioned, this.#model).offset;
+    const major = view.getUint32(at + version, true);
+    if (major === DLPACK_VERSION[0]) return view.getUint32(at + flags, true) & KNOWN_FLAGS;
+    throw new VersionError([major, view.getUint32(at + version + 4, true)], DLPACK_VERSION);
+  }
+
+  /** Calls the deleter of a managed tensor; undefined where it has none. */
+  #deleterAt(pointer: number, at: number): (() => void) | undefined {
+    if (pointer === 0) return undefined;
+    const run = this.#module.functionAt(pointer);
+    const self = this.#module.addressOf(at);
+    return () => callModule('deleter', run, self);
+  }
+
+  #read(offset: number, flags: number): ReadTensor {
+    return readTensor(this.#module.view(), offset, this.#model, flags);
+  }
+
+  #over({ layout, start }: ReadTensor, release: (() => void) | undefined): Descriptor {
+    const module = this.#module;
+    const storage = new WasmStorage(module.memory, 0, module.view().byteLength, release);
     try {
-      return describeTensor({ buffer, byteOffset: offset, model: this.#model }, flags, storage);
+      return new Descriptor(storage, layout, start * 8).checkBounds();
     } catch (error) {
       storage.refs = 0; // the caller decides about the release, not the collector
       throw error;
@@ -196,7 +274,7 @@ export class WasmHeap {
     const storage = this.#own(block, start, nbytes);
     // Bits that belong to no element are never written.
     if (info.isSubByte) new Uint8Array(storage.buffer(), start, nbytes).fill(0);
-    return new Descriptor(storage, info, cpu, shape, rowMajorStrides(shape), 0, flags);
+    return new Descriptor(storage, findLayout(info, cpu, shape, null, flags), 0);
   }
 
   #isHere({ storage }: Descriptor): boolean {
@@ -208,21 +286,23 @@ export class WasmHeap {
   }
 
   /** Writes a struct over the elements, or over a copy in the module's memory. The caller owns a reference to them. */
-  #write(tensor: TensorView, deleter: bigint | null) {
-    const source = descriptorOf(tensor).shared();
-    const descriptor = this.#isHere(source) ? source : this.#copy(source);
-    if (descriptor === source) source.storage.refs++;
+  #write(tensor: TensorView, deleter: number, isVersioned: boolean, copy: boolean | null) {
+    const source = sharedDescriptorOf(tensor);
+    const isShared = copy !== true && this.#isHere(source);
+    if (copy === false && !isShared) {
+      throw new BufferError('Expected a tensor in the memory of this module (copy: false); allocate it with empty()');
+    }
+    const descriptor = isShared ? source : this.#copy(source);
+    if (isShared) source.storage.refs++;
     try {
       if (descriptor.bitOffset % 8 !== 0) {
         throw new BufferError(`Expected ${descriptor.dtype.name} elements that start on a byte; export a copy()`);
       }
-      const written = writeManaged(this.#module, this.#model, descriptor, this.#dataOf(descriptor), deleter);
-      return {
-        descriptor,
-        block: written.block,
-        start: written.start,
-        address: this.#module.addressOf(written.tensor),
-      };
+      const flags = isShared ? descriptor.flags : descriptor.flags | Flag.isCopied;
+      const layout = descriptor.layout.withFlags(flags);
+      const data = this.#dataOf(descriptor);
+      const written = writeManaged(this.#module, this.#model, layout, data, deleter, isVersioned);
+      return { descriptor, ...written, address: this.#module.addressOf(written.tensor) };
     } catch (error) {
       descriptor.storage.release();
       throw error;
@@ -239,4 +319,9 @@ export class WasmHeap {
       throw error;
     }
   }
+}
+
+function checkRelease(release: unknown): (() => void) | undefined {
+  if (release === undefined || typeof release === 'function') return release as (() => void) | undefined;
+  throw new ArgumentTypeError('release', 'a function that frees the tensor in the module', release);
 }

@@ -1,49 +1,51 @@
 /** The parts of a WebAssembly module that hold tensors: its memory, its allocator and its table of functions. */
 
-import { ArgumentTypeError, BufferError, describe, ForeignError, LoadError, textOf } from '../errors.js';
+import {
+  ArgumentTypeError,
+  BufferError,
+  describe,
+  ForeignError,
+  LoadError,
+  OutOfMemoryError,
+  textOf,
+} from '../errors.js';
+import { bufferOfMemory, type LinearMemory } from '../storage/wasm-storage.js';
 
 /** An address as the functions of the module take it: a number in 32-bit memory, a bigint in 64-bit memory. */
 export type WasmAddress = number | bigint;
 
 /** The exports of an instance, or the module object of Emscripten. Both names of each part are found. */
 export interface WasmExports {
+  /** The memory of the module. */
   readonly memory?: unknown;
+  /** The memory, as Emscripten names it. */
   readonly wasmMemory?: unknown;
+  /** Allocates bytes. */
   readonly malloc?: unknown;
+  /** Allocates bytes, as Emscripten names it. */
   readonly _malloc?: unknown;
+  /** Frees what `malloc` gave. */
   readonly free?: unknown;
+  /** Frees, as Emscripten names it. */
   readonly _free?: unknown;
+  /** The table of functions, through which deleters are called. */
   readonly __indirect_function_table?: unknown;
+  /** The table, as Emscripten names it. */
   readonly wasmTable?: unknown;
   /** The exports of the instance, in the module objects of Emscripten: `asm` in older versions. */
   readonly asm?: unknown;
+  /** All exports, as Emscripten keeps them. */
   readonly wasmExports?: unknown;
-}
-
-/** The part of `WebAssembly.Memory` that tensors use. Not every set of TypeScript libraries has that type. */
-export interface LinearMemory {
-  readonly buffer: ArrayBuffer;
-}
-
-/** The getter as it was when this module was loaded. */
-const getBuffer = Object.getOwnPropertyDescriptor(globalThis.WebAssembly?.Memory.prototype ?? {}, 'buffer')?.get;
-const { apply } = Reflect;
-
-/**
- * The current buffer of a memory; null for any other value. A memory may have a property `buffer` of its own, and a program's
- * code there could detach other memory after it was checked for a call.
- */
-export function bufferOf(memory: unknown): ArrayBuffer | null {
-  try {
-    return apply(getBuffer as () => ArrayBuffer, memory, []);
-  } catch {
-    return null;
-  }
+  /** Emscripten's dynamic linker, which has the exports of the main module. */
+  readonly LDSO?: unknown;
+  /** Emscripten's function that puts a JavaScript function into the table. Used where the table is not exported. */
+  readonly addFunction?: unknown;
 }
 
 type Allocate = (nbytes: WasmAddress) => WasmAddress;
 type Free = (address: WasmAddress) => void;
 type Deleter = (self: WasmAddress) => void;
+type AddFunction = (action: Deleter, signature: string) => number;
 
 export class WasmModule {
   readonly memory: LinearMemory;
@@ -52,10 +54,12 @@ export class WasmModule {
   private readonly allocator: Allocate | null;
   private readonly deallocator: Free | null;
   private readonly table: WebAssembly.Table | null;
+  private readonly adder: AddFunction | null;
+  private current = new DataView(new ArrayBuffer(0));
 
   constructor(exports: WasmExports, is64: boolean) {
     const memory = partOf(exports, 'memory', 'wasmMemory');
-    if (bufferOf(memory) === null) {
+    if (bufferOfMemory(memory) === null) {
       throw new ArgumentTypeError('module', 'exports with a WebAssembly.Memory named memory (or wasmMemory)', exports);
     }
     this.memory = memory as LinearMemory;
@@ -64,15 +68,16 @@ export class WasmModule {
     this.deallocator = functionOf(partOf(exports, 'free', '_free'));
     const table = partOf(exports, '__indirect_function_table', 'wasmTable');
     this.table = table instanceof WebAssembly.Table ? table : null;
+    this.adder = functionOf(partOf(exports, 'addFunction'));
   }
 
-  /** An address of the module as an offset into its memory. Addresses above 2 GiB are negative numbers. */
+  /** An address of the module as an offset into its memory. Addresses in the upper half are negative numbers. */
   offsetOf(address: WasmAddress): number {
     if (typeof address === 'bigint') return Number(BigInt.asUintN(64, address));
     if (!Number.isSafeInteger(address) || (!this.is64 && address >= 2 ** 32)) {
       throw new ArgumentTypeError('address', 'an address in the memory', address);
     }
-    return this.is64 ? address : address >>> 0;
+    return this.is64 ? Number(BigInt.asUintN(64, BigInt(address))) : address >>> 0;
   }
 
   /** The offset of a struct. Functions of modules return NULL when they fail. */
@@ -87,6 +92,13 @@ export class WasmModule {
     return this.is64 ? BigInt(offset) : offset;
   }
 
+  /** The whole memory as it is now. */
+  view(): DataView {
+    const buffer = bufferOfMemory(this.memory) as ArrayBuffer;
+    if (this.current.buffer !== buffer) this.current = new DataView(buffer);
+    return this.current;
+  }
+
   /** Memory from the module's `malloc`, which may grow the memory. Returns an offset. */
   allocate(nbytes: number): number {
     if (this.allocator === null || this.deallocator === null) {
@@ -99,8 +111,8 @@ export class WasmModule {
     // A 32-bit malloc would get the low 32 bits of a larger size, and return less memory.
     const fits = this.is64 || nbytes < 2 ** 32;
     const offset = fits ? this.offsetOf(callModule('malloc', this.allocator, this.addressOf(Math.max(nbytes, 1)))) : 0;
-    if (offset === 0) throw new BufferError(`Out of memory: the WebAssembly module could not allocate ${nbytes} bytes`);
-    const size = (bufferOf(this.memory) as ArrayBuffer).byteLength;
+    if (offset === 0) throw new OutOfMemoryError(`the WebAssembly module could not allocate ${nbytes} bytes`, nbytes);
+    const size = (bufferOfMemory(this.memory) as ArrayBuffer).byteLength;
     if (offset + nbytes <= size) return offset;
     throw new BufferError(`The module's malloc returned ${offset}, which is outside its memory of ${size} bytes`);
   }
@@ -110,16 +122,16 @@ export class WasmModule {
   }
 
   /** The function of a function pointer. */
-  functionAt(index: bigint): Deleter {
+  functionAt(index: number): Deleter {
     const table = this.functions();
-    const found: unknown =
-      index < BigInt(table.length) ? withIndex(Number(index), (i) => table.get(i as number)) : undefined;
+    const found: unknown = index < table.length ? withIndex(index, (i) => table.get(i as number)) : undefined;
     if (typeof found === 'function') return found as Deleter;
     throw new BufferError(`Expected a function of the module at ${index} but found ${describe(found)}`);
   }
 
   /** A function pointer for a JavaScript function with one pointer parameter. */
-  addFunction(action: (self: WasmAddress) => void): bigint {
+  addFunction(action: Deleter): number {
+    if (this.table === null && this.adder !== null) return this.adder(action, this.is64 ? 'vj' : 'vi');
     const wrapped = new WebAssembly.Instance(new WebAssembly.Module(trampoline(this.is64)), { m: { f: action } });
     const table = this.functions();
     let index: number | bigint;
@@ -132,7 +144,7 @@ export class WasmModule {
       throw Object.assign(error, { cause });
     }
     table.set(index as number, wrapped.exports.f as () => void);
-    return BigInt(index);
+    return Number(index);
   }
 
   private functions(): WebAssembly.Table {
@@ -147,7 +159,9 @@ export class WasmModule {
 
 /** A part by one of its names, in the exports or in the instance of Emscripten's module object. */
 function partOf(exports: WasmExports, ...names: (keyof WasmExports)[]): unknown {
-  for (const parts of [exports, exports.asm, exports.wasmExports] as (WasmExports | undefined)[]) {
+  const linker = exports.LDSO as { loadedLibsByName?: { __main__?: { exports?: WasmExports } } } | undefined;
+  const linked = linker?.loadedLibsByName?.__main__?.exports;
+  for (const parts of [exports, exports.asm, exports.wasmExports, linked] as (WasmExports | undefined)[]) {
     for (const name of names) if (parts?.[name] !== undefined) return parts[name];
   }
   return undefined;
