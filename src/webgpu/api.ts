@@ -5,15 +5,44 @@
 
 import type { GPUBufferLike } from '../storage/storage.js';
 
-/** Bits of `GPUBufferUsage` and `GPUTextureUsage`, which Node does not define as globals. */
+/** Bits of `GPUBufferUsage`, which Node does not define as a global. */
 export const Usage = {
   mapRead: 1,
   copySource: 4,
   copyTarget: 8,
   storage: 128,
-  textureCopySource: 1,
-  textureCopyTarget: 2,
 } as const;
+
+/** Bits of `GPUTextureUsage`. */
+export const TextureUsage = {
+  copyTarget: 2,
+  textureBinding: 4,
+  renderAttachment: 16,
+} as const;
+
+/** The part of `GPUTexture` that identifies one. A real `GPUTexture` fits. */
+export interface GPUTextureLike {
+  /** The width in pixels. */
+  readonly width: number;
+  /** The height in pixels. */
+  readonly height: number;
+  /** The format of a pixel, such as `'rgba8unorm'`. */
+  readonly format: string;
+  /** What the texture may be used for: bits of `GPUTextureUsage`. */
+  readonly usage: number;
+  /** The samples of a pixel: 1 where it is missing. */
+  readonly sampleCount?: number;
+  /** The number of dimensions: `'2d'` where it is missing. */
+  readonly dimension?: string;
+  /** The number of layers: 1 where it is missing. */
+  readonly depthOrArrayLayers?: number;
+  /** Makes a view, which a shader reads or writes. */
+  createView(): object;
+}
+
+export interface GpuTexture extends GPUTextureLike {
+  destroy(): void;
+}
 
 export interface GpuBuffer extends GPUBufferLike {
   readonly mapState?: string;
@@ -23,22 +52,6 @@ export interface GpuBuffer extends GPUBufferLike {
   destroy(): void;
 }
 
-export interface GpuTexture {
-  destroy(): void;
-}
-
-export interface TexturePart {
-  readonly texture: GpuTexture;
-  readonly origin: readonly [x: number, y: number];
-}
-
-/** Rows of a buffer, as a copy from or to a texture takes them. */
-export interface BufferRows {
-  readonly buffer: object;
-  readonly offset: number;
-  readonly bytesPerRow: number;
-}
-
 export interface GpuPass {
   setPipeline(pipeline: GpuPipeline): void;
   setBindGroup(index: number, group: object): void;
@@ -46,12 +59,18 @@ export interface GpuPass {
   end(): void;
 }
 
+export interface GpuRenderPass {
+  setPipeline(pipeline: GpuPipeline): void;
+  setBindGroup(index: number, group: object): void;
+  draw(vertices: number): void;
+  end(): void;
+}
+
 export interface GpuEncoder {
   copyBufferToBuffer(source: object, sourceOffset: number, target: object, targetOffset: number, size: number): void;
-  copyBufferToTexture(source: BufferRows, target: TexturePart, size: readonly [number, number]): void;
-  copyTextureToBuffer(source: TexturePart, target: BufferRows, size: readonly [number, number]): void;
   clearBuffer(buffer: object, offset: number): void;
   beginComputePass(): GpuPass;
+  beginRenderPass(descriptor: object): GpuRenderPass;
   finish(): object;
 }
 
@@ -65,10 +84,12 @@ export interface GpuError {
 
 export interface GpuDevice {
   readonly label?: string;
-  readonly adapterInfo?: { readonly isFallbackAdapter?: boolean; readonly architecture?: string };
   readonly queue: {
     submit(commands: readonly object[]): void;
     writeBuffer(target: object, offset: number, data: ArrayBufferLike, dataOffset: number, size: number): void;
+    writeTexture(target: object, data: object, layout: object, size: readonly number[]): void;
+    /** Absent on Node. */
+    copyExternalImageToTexture?(source: object, target: object, size: readonly number[]): void;
     onSubmittedWorkDone(): Promise<unknown>;
   };
   readonly lost: Promise<{ readonly reason?: string; readonly message?: string }>;
@@ -77,13 +98,15 @@ export interface GpuDevice {
     readonly maxStorageBufferBindingSize: number;
     readonly maxComputeWorkgroupsPerDimension: number;
     readonly maxComputeInvocationsPerWorkgroup: number;
-    readonly maxTextureDimension2D: number;
   };
   createBuffer(descriptor: { size: number; usage: number; label?: string }): GpuBuffer;
-  createTexture(descriptor: { size: readonly [number, number]; format: string; usage: number }): GpuTexture;
+  createTexture(descriptor: object): GpuTexture;
+  /** Absent on Node, and in browsers whose videos reach a shader by a copy alone. */
+  importExternalTexture?(descriptor: { source: object }): object;
   createCommandEncoder(): GpuEncoder;
   createShaderModule(descriptor: { code: string }): object;
   createComputePipeline(descriptor: object): GpuPipeline;
+  createRenderPipeline(descriptor: object): GpuPipeline;
   createBindGroup(descriptor: object): object;
   pushErrorScope(filter: 'validation' | 'out-of-memory'): void;
   popErrorScope(): Promise<GpuError | null>;

@@ -5,9 +5,10 @@ import { BufferError } from '../errors.js';
 import type { Descriptor } from '../storage/descriptor.js';
 import { type DeviceBackend, setDeviceBackend } from '../storage/device-backend.js';
 import { copyElements, copyElementsAsync } from './copy.js';
+import { registerCounts } from './counts.js';
+import { fromImage } from './from-image.js';
 import { holdBuffer, lendBuffer, takeBuffer } from './lend.js';
-import { allocate, clear } from './memory.js';
-import { withoutUpload } from './upload.js';
+import { allocate, clear, memoryOf } from './memory.js';
 
 /** WebGPU has one queue for each device, which orders all work, so there is nothing to wait for. */
 function checkNoStream({ device }: Descriptor, stream: bigint | null): void {
@@ -17,12 +18,18 @@ function checkNoStream({ device }: Descriptor, stream: bigint | null): void {
   );
 }
 
+/** A consumer could do nothing with a buffer that is mapped, or whose device was lost. */
+function handOver(descriptor: Descriptor, stream: bigint | null): void {
+  checkNoStream(descriptor, stream);
+  memoryOf(descriptor);
+}
+
 const webgpuBackend: DeviceBackend = {
   allocate,
   copy: copyElements,
   copyAsync: copyElementsAsync,
   clear,
-  handOver: checkNoStream,
+  handOver,
   follow: checkNoStream,
   streams: null,
   arrayInterface: () => undefined,
@@ -32,5 +39,6 @@ const webgpuBackend: DeviceBackend = {
 /** Registers with the core. */
 export function register(): void {
   setDeviceBackend(['webgpu'], webgpuBackend);
-  registered.buffers = { take: takeBuffer, hold: holdBuffer, lend: lendBuffer, withoutUpload };
+  registerCounts();
+  registered.buffers = { image: fromImage, take: takeBuffer, hold: holdBuffer, lend: lendBuffer };
 }

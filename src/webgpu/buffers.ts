@@ -6,20 +6,25 @@ import { type DType, parseDType } from '../dtype.js';
 import { ArgumentTypeError, checkCount, isUsable, UnsupportedDeviceError } from '../errors.js';
 import { checkShape, checkStrides, rowMajorStrides } from '../layout.js';
 import { Descriptor, Flag } from '../storage/descriptor.js';
+import { findLayout } from '../storage/layouts.js';
 import { type GPUBufferLike, GpuStorage } from '../storage/storage.js';
 import { Tensor } from '../tensor.js';
 import { descriptorOf, type TensorView } from '../view.js';
 import { gpuStorage } from './memory.js';
 
+/** What lies in a GPUBuffer. */
 export interface FromGPUBufferOptions<D extends DType> {
   /** The device that made the buffer. A GPUBuffer does not name its device. */
   device: GPUDeviceLike;
+  /** The element type. */
   dtype: D;
+  /** The lengths of the axes. */
   shape: readonly number[];
   /** In elements; row-major when absent. */
   strides?: readonly number[];
   /** Bytes from the start of the buffer to the first element. */
   byteOffset?: number;
+  /** true: the tensor refuses writes. */
   readonly?: boolean;
   /** Called once, when the last owner releases the tensor: `() => buffer.destroy()`. The caller keeps the buffer otherwise. */
   release?: () => void;
@@ -56,7 +61,7 @@ export function fromGPUBuffer<D extends DType>(buffer: GPUBufferLike, options: F
   checkCount(byteOffset, 'byteOffset');
   const flags = options.readonly === true ? Flag.readonly : 0;
   const describe = (storage: GpuStorage): Descriptor =>
-    new Descriptor(storage, dtype, deviceOfGPU(device), shape, strides, byteOffset * 8, flags);
+    new Descriptor(storage, findLayout(dtype, deviceOfGPU(device), shape, strides, flags), byteOffset * 8);
   // The caller keeps the buffer when a check fails, so check before a storage takes over the release.
   const unowned = describe(new GpuStorage(buffer, device, buffer.size)).checkBounds();
   return new Tensor<D>(release === undefined ? unowned : describe(gpuStorage(buffer, device, buffer.size, release)));
@@ -64,8 +69,11 @@ export function fromGPUBuffer<D extends DType>(buffer: GPUBufferLike, options: F
 
 /** The GPUBuffer of a tensor, its GPUDevice, and the place of the first element. */
 export interface GPUMemory {
+  /** The buffer. */
   readonly buffer: GPUBufferLike;
+  /** The GPUDevice that made the buffer. */
   readonly device: object;
+  /** Bytes from the start of the buffer to the first element. */
   readonly byteOffset: number;
 }
 

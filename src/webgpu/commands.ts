@@ -2,29 +2,23 @@
 
 import { dtypeFromName } from '../dtype.js';
 import { BufferError, UnsupportedDTypeError } from '../errors.js';
-import { rowMajorStrides } from '../layout.js';
 import { Descriptor, Flag, isBitwise, paddedBytes } from '../storage/descriptor.js';
+import { findLayout } from '../storage/layouts.js';
 import type { GpuStorage } from '../storage/storage.js';
 import { passesOf } from '../values/pass.js';
 import { type GpuBuffer, type GpuEncoder, Usage } from './api.js';
 import type { DeviceState } from './device-state.js';
 import { allocateBuffer, hasUsage, memoryOf } from './memory.js';
-import { inLargeUnits, isOneRun, type Move, moveOf, partsOf, roundUp, unitsOf, windowOf } from './move.js';
-import { copyThroughTexture, type Recorder, rowPlanOf, textureOf } from './rows.js';
-import { inWholeTiles, shaderOf } from './shader.js';
+import { isOneRun, type Move, moveOf, partsOf, roundUp, unitsOf, windowOf } from './move.js';
+import { shaderOf } from './shader.js';
 
 /** The largest window of a shader: positions are 32-bit integers, in units of at least one byte. */
 const MAX_WINDOW = 2 ** 30;
-/**
- * Rows that are copied by a command each. A GPU runs a shader in the time of a few commands, but a software adapter
- * copies rows of 1 KiB faster by commands, and shorter ones through a texture.
- */
-const byCommands = { hardware: { rows: 64, bytes: 4096 }, software: { rows: 16384, bytes: 1024 } };
-
-/** Invocations of a workgroup. Each workgroup has costs, on a GPU, too, and 256 take less time than 64. */
+/** Rows that are copied by a command each: the most of them, and the fewest bytes of each. */
+const MOST_ROWS = 64;
+const LONG_ROW = 4096;
+/** Invocations of a workgroup. On an H200, rows of 132 bytes take 264 µs with 256 of them and 652 µs with 64 (256 MiB). */
 const GROUP = 256;
-/** Units that one invocation moves. A software adapter also has costs for each invocation. */
-const tileSizes = { hardware: 1, software: 16 };
 
 const byte = dtypeFromName('uint8');
 
@@ -33,7 +27,7 @@ export function asBytes(descriptor: Descriptor): Descriptor {
   const { storage, dtype, device, bitOffset, isPadded, nbytes } = descriptor;
   if (!dtype.isSubByte) return descriptor;
   if (isPadded) return paddedBytes(descriptor);
-  if (!isBitwise(descriptor)) return new Descriptor(storage, byte, device, [nbytes], [1], bitOffset, 0);
+  if (!isBitwise(descriptor)) return new Descriptor(storage, findLayout(byte, device, [nbytes], [1], 0), bitOffset);
   throw new UnsupportedDTypeError(
     dtype.name,
     `Expected whole bytes, or packed elements in row-major order, on '${device.name}' but these '${dtype.name}' elements have gaps or start inside a byte; copy them on the host: await x.toAsync('cpu')`,
@@ -53,10 +47,10 @@ export function isPaddedAfter({ storage, bitOffset, nbytes, isContiguous }: Desc
 }
 
 /** Commands for one GPUDevice. `submit` runs them in order and destroys the temporary buffers. */
-export class Commands implements Recorder {
+export class Commands {
   readonly state: DeviceState;
-  encoder: GpuEncoder;
-  private readonly temporaries: { release(): void }[] = [];
+  readonly encoder: GpuEncoder;
+  private readonly temporaries: GpuStorage[] = [];
 
   constructor(state: DeviceState) {
     this.state = state;
@@ -71,13 +65,6 @@ export class Commands implements Recorder {
     }
   }
 
-  /** Runs the commands so far. The temporary buffers stay for the next commands. */
-  submitRecorded(): void {
-    const { gpuDevice } = this.state;
-    gpuDevice.queue.submit([this.encoder.finish()]);
-    this.encoder = gpuDevice.createCommandEncoder();
-  }
-
   /** Destroys the temporary memory. Work that was submitted before still finishes. */
   release(): void {
     for (const temporary of this.temporaries.splice(0)) temporary.release();
@@ -87,7 +74,7 @@ export class Commands implements Recorder {
   temporary({ shape, dtype, flags, device, nbytes }: Descriptor): Descriptor {
     const storage = allocateBuffer(this.state, nbytes);
     this.temporaries.push(storage);
-    return new Descriptor(storage, dtype, device, shape, rowMajorStrides(shape), 0, flags & Flag.subBytePadded);
+    return new Descriptor(storage, findLayout(dtype, device, shape, null, flags & Flag.subBytePadded), 0);
   }
 
   /** Copies every element. Both tensors are on this device. `isNew`: no other element uses the target's bytes. */
@@ -137,51 +124,38 @@ export class Commands implements Recorder {
     this.dispatch(last.move, last.buffer, this.writable(toBuffer), false, rest);
   }
 
+  /**
+   * The choice of every copy: commands for one run of bytes and for a few long rows, because they need no new shader, and
+   * otherwise a shader (`shaderOf`).
+   */
   private run(move: Move, from: GpuBuffer, to: GpuBuffer, mayPad: boolean): void {
     const canCopy = hasUsage(from, Usage.copySource) && hasUsage(to, Usage.copyTarget);
-    const canBind = hasUsage(from, Usage.storage) && hasUsage(to, Usage.storage);
-    const { isSoftware, hasManyCores } = this.state;
-    const large = isSoftware && canBind ? inLargeUnits(move, hasManyCores) : null;
-    if (large === null && canCopy && (this.copyInTexture(move, from, to) || this.copyRows(move, from, to, mayPad)))
-      return;
+    if (canCopy && (this.copyRun(move, from, to, mayPad) || this.copyRows(move, from, to))) return;
     const limit = Math.min(this.state.gpuDevice.limits.maxStorageBufferBindingSize, MAX_WINDOW);
-    const source = this.readable(large ?? move, from);
+    const source = this.readable(move, from);
     const target = this.writable(to);
     for (const part of partsOf(source.move, limit)) {
-      for (const whole of isSoftware ? inWholeTiles(part, tileSizes.software) : [part]) {
-        // A part must not write the padding, because other parts have written elements behind it.
-        this.dispatch(whole, source.buffer, target, mayPad && whole === source.move);
-      }
+      // A part must not write the padding, because other parts have written elements behind it.
+      this.dispatch(part, source.buffer, target, mayPad && part === source.move);
     }
   }
 
-  /** On a software adapter, copies many rows through a texture. Returns false for other moves. */
-  private copyInTexture(move: Move, from: GpuBuffer, to: GpuBuffer): boolean {
-    const { isSoftware, gpuDevice, spares } = this.state;
-    const plan = isSoftware ? rowPlanOf(move, gpuDevice) : null;
-    if (plan === null) return false;
-    const temporary = textureOf(plan, gpuDevice, spares);
-    this.temporaries.push(temporary);
-    copyThroughTexture(plan, temporary.texture, this, from, to);
+  /** Copies one run with one command. Returns false for another move, and for a run that is not in whole words. */
+  private copyRun(move: Move, from: GpuBuffer, to: GpuBuffer, mayPad: boolean): boolean {
+    const nbytes = unitsOf(move) * move.unit;
+    const size = mayPad ? roundUp(nbytes, 4) : nbytes;
+    const isWhole = size % 4 === 0 && move.from % 4 === 0 && move.to % 4 === 0 && move.from + size <= from.size;
+    if (!isOneRun(move) || !isWhole) return false;
+    this.encoder.copyBufferToBuffer(from, move.from, to, move.to, size);
     return true;
   }
 
-  /** Copies with a command for each row. Returns false when the rows are too short, too many or not aligned. */
-  private copyRows(move: Move, from: GpuBuffer, to: GpuBuffer, mayPad: boolean): boolean {
-    const { unit, shape, fromSteps, toSteps } = move;
-    if (isOneRun(move)) {
-      const nbytes = unitsOf(move) * unit;
-      const size = mayPad ? roundUp(nbytes, 4) : nbytes;
-      if (size % 4 !== 0 || move.from % 4 !== 0 || move.to % 4 !== 0 || move.from + size > from.size) return false;
-      this.encoder.copyBufferToBuffer(from, move.from, to, move.to, size);
-      return true;
-    }
+  /** Copies with a command for each row. Returns false when the rows are too short, too many or not in whole words. */
+  private copyRows({ unit, shape, fromSteps, toSteps, ...start }: Move, from: GpuBuffer, to: GpuBuffer): boolean {
     const last = shape.length - 1;
     const row = (shape[last] as number) * unit;
-    const rows = unitsOf(move) / (shape[last] as number);
-    const limit = this.state.isSoftware ? byCommands.software : byCommands.hardware;
-    if (unit < 4 || fromSteps[last] !== 1 || toSteps[last] !== 1) return false;
-    if (row < limit.bytes || rows > limit.rows) return false;
+    const rows = shape.slice(0, -1).reduce((product, length) => product * length, 1);
+    if (unit < 4 || fromSteps[last] !== 1 || toSteps[last] !== 1 || row < LONG_ROW || rows > MOST_ROWS) return false;
     const visit = (axis: number, at: number, into: number): void => {
       if (axis === last) {
         this.encoder.copyBufferToBuffer(from, at, to, into, row);
@@ -191,7 +165,7 @@ export class Commands implements Recorder {
         visit(axis + 1, at + i * (fromSteps[axis] as number) * unit, into + i * (toSteps[axis] as number) * unit);
       }
     };
-    visit(0, move.from, move.to);
+    visit(0, start.from, start.to);
     return true;
   }
 
@@ -213,7 +187,7 @@ export class Commands implements Recorder {
 
   /** `bits`: how many bits of each unit are written; below 8 only for units of one byte. */
   private dispatch(move: Move, from: GpuBuffer, to: GpuBuffer, mayPad: boolean, bits = 8): void {
-    const { gpuDevice, isSoftware } = this.state;
+    const { gpuDevice } = this.state;
     const windows = [windowOf(move.from, move.fromSteps, move), windowOf(move.to, move.toSteps, move)] as const;
     [from, to].forEach((buffer, i) => {
       const end = (windows[i]?.offset ?? 0) + (windows[i]?.size ?? 0);
@@ -225,12 +199,7 @@ export class Commands implements Recorder {
     });
     const { limits } = gpuDevice;
     const group = Math.min(GROUP, limits.maxComputeInvocationsPerWorkgroup);
-    const division = {
-      group,
-      tileSize: isSoftware ? tileSizes.software : tileSizes.hardware,
-      hasSquares: !isSoftware && group === GROUP,
-    };
-    const shader = shaderOf(move, ...windows, mayPad, division, bits);
+    const shader = shaderOf(move, ...windows, mayPad, group, bits);
     const pipeline = this.state.pipeline(shader.code);
     const entries = [from, to].map((buffer, binding) => ({ binding, resource: { buffer, ...windows[binding] } }));
     const pass = this.encoder.beginComputePass();

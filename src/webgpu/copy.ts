@@ -2,9 +2,10 @@
 
 import { cpu } from '../device.js';
 import { BufferError, UnsupportedDeviceError } from '../errors.js';
-import { rowMajorStrides, sizeOf, spanOf } from '../layout.js';
+import { sizeOf, spanOf } from '../layout.js';
 import { allocateLike } from '../storage/allocate.js';
 import { Descriptor, Flag, isBitwise } from '../storage/descriptor.js';
+import { findLayout } from '../storage/layouts.js';
 import { BufferStorage, type GpuStorage, isShared } from '../storage/storage.js';
 import { convertElements } from '../values/convert.js';
 import { type GpuBuffer, type GpuDevice, Usage } from './api.js';
@@ -187,7 +188,7 @@ function readableOf(source: Descriptor, commands: Commands): Readable {
 
 function packedOver({ dtype, shape, flags }: Descriptor, bytes: ArrayBuffer): Descriptor {
   const storage = new BufferStorage(bytes, 0, bytes.byteLength);
-  return new Descriptor(storage, dtype, cpu, shape, rowMajorStrides(shape), 0, flags & Flag.subBytePadded);
+  return new Descriptor(storage, findLayout(dtype, cpu, shape, null, flags & Flag.subBytePadded), 0);
 }
 
 /** The words that contain packed elements at any bits; the host extracts the elements. */
@@ -199,12 +200,8 @@ function spanOfBits({ shape, strides, bitOffset, strideBits, dtype, flags }: Des
   const describe = (bytes: ArrayBuffer): Descriptor =>
     new Descriptor(
       new BufferStorage(bytes, 0, bytes.byteLength),
-      dtype,
-      cpu,
-      shape,
-      strides,
+      findLayout(dtype, cpu, shape, strides, flags & Flag.subBytePadded),
       bitOffset - first * 8,
-      flags & Flag.subBytePadded,
     );
   return { buffer, offset: first, size: end - first, describe };
 }

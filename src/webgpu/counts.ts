@@ -1,15 +1,9 @@
-/** Counts of the GPUBuffers that tensors hold and, in debug mode, where they were made. */
+/** Counts of the GPUBuffers that tensors hold, for `dlpack/debug`; the release of those that wait for new tensors. */
 
-import { forget, isDebug, type Origin, originsOf, record } from '../storage/debug.js';
-
-export interface GpuStats {
-  /** GPUBuffers that tensors hold: made here, or taken over from a library. */
-  readonly buffers: number;
-  /** Bytes of the tensors' memory in them. */
-  readonly bytes: number;
-  /** In debug mode: where they were made. */
-  readonly live?: readonly Origin[];
-}
+import { gpuDeviceOf } from '../device.js';
+import { forget } from '../storage/debug.js';
+import { memorySources } from '../storage/memory-sources.js';
+import { allStates, stateOf } from './device-state.js';
 
 let buffers = 0;
 let bytes = 0;
@@ -24,11 +18,21 @@ export function counted(nbytes: number, release: () => void): () => void {
   };
   buffers++;
   bytes += nbytes;
-  if (isDebug()) record('gpu-buffer', end);
   return end;
 }
 
-/** How many GPUBuffers tensors hold; with `setDebug(true)` also where each was made. */
-export function gpuStats(): GpuStats {
-  return isDebug() ? { buffers, bytes, live: originsOf('gpu-buffer') } : { buffers, bytes };
+/** Registers with the core. */
+export function registerCounts(): void {
+  memorySources.push({
+    count: () => ({
+      gpuBuffers: buffers,
+      gpuBytes: bytes,
+      kept: allStates().reduce((sum, { spares }) => sum + spares.nbytes, 0),
+    }),
+    empty(device) {
+      const gpuDevice = device === null ? null : gpuDeviceOf(device);
+      const states = device === null ? allStates() : gpuDevice === null ? [] : [stateOf(gpuDevice)];
+      for (const state of states) state.emptyCache();
+    },
+  });
 }

@@ -2,38 +2,31 @@
 
 import { type DeviceInfo, deviceOfGPU, gpuDeviceOf } from '../device.js';
 import { ForeignError, textOf, UnsupportedDeviceError } from '../errors.js';
-import type { GpuDevice, GpuPipeline } from './api.js';
+import type { GpuDevice, GpuPipeline, GpuTexture } from './api.js';
 import { DeviceLostError } from './error.js';
 import { Spares } from './spares.js';
 
-/** Cores with which a software adapter copies most rows faster by a shader (docs/decisions/rows-through-a-texture.md). */
-const MANY_CORES = 8;
 /** Pipelines that are kept for a device. A program copies tensors of few layouts again and again. */
 const KEPT_PIPELINES = 64;
 
 export class DeviceState {
   readonly gpuDevice: GpuDevice;
   readonly name: string;
-  /** The adapter computes on the CPU. */
-  readonly isSoftware: boolean;
-  readonly hasManyCores: boolean;
   readonly spares = new Spares();
+  /** The texture of the last image, for the next image of its size. */
+  private image: GpuTexture | null = null;
   private lost: { readonly reason?: string; readonly message?: string } | null = null;
   private readonly pipelines = new Map<string, GpuPipeline>();
 
   constructor(gpuDevice: GpuDevice) {
     this.gpuDevice = gpuDevice;
     this.name = deviceOfGPU(gpuDevice).name;
-    const { adapterInfo } = gpuDevice;
-    this.isSoftware = adapterInfo?.isFallbackAdapter === true || adapterInfo?.architecture === 'swiftshader';
-    // Node 20 has no navigator.
-    const { navigator } = globalThis as { navigator?: { hardwareConcurrency?: number } };
-    this.hasManyCores = (navigator?.hardwareConcurrency ?? 1) >= MANY_CORES;
     gpuDevice.lost.then(
       (info) => {
         this.lost = info ?? {};
         this.pipelines.clear();
         this.spares.close();
+        this.image = null;
       },
       () => {},
     );
@@ -44,21 +37,55 @@ export class DeviceState {
       throw new DeviceLostError(this.name, this.lost.reason ?? 'unknown', this.lost.message ?? '');
   }
 
-  /** The pipeline of a shader. The least recently used pipelines are dropped. */
+  /** The pipeline of a compute shader. */
   pipeline(code: string): GpuPipeline {
-    const known = this.pipelines.get(code);
+    return this.kept(code, () => {
+      const module = this.gpuDevice.createShaderModule({ code });
+      return this.gpuDevice.createComputePipeline({ layout: 'auto', compute: { module, entryPoint: 'main' } });
+    });
+  }
+
+  /** The pipeline of a shader that draws into textures of a format. */
+  renderPipeline(code: string, format: string): GpuPipeline {
+    return this.kept(`${format}\n${code}`, () => {
+      const module = this.gpuDevice.createShaderModule({ code });
+      const vertex = { module, entryPoint: 'corner' };
+      const fragment = { module, entryPoint: 'colour', targets: [{ format }] };
+      return this.gpuDevice.createRenderPipeline({ layout: 'auto', vertex, fragment });
+    });
+  }
+
+  /** A texture with these properties, which the work of earlier calls may still use: the queue keeps the order. */
+  imageTexture(width: number, height: number, format: string, usage: number): GpuTexture {
+    this.checkAlive();
+    const { image } = this;
+    if (image !== null && image.width === width && image.height === height && image.format === format) return image;
+    image?.destroy();
+    this.image = this.gpuDevice.createTexture({ size: [width, height], format, usage, label: 'dlpack' });
+    return this.image;
+  }
+
+  /** Destroys the memory that is kept for new tensors and images. */
+  emptyCache(): void {
+    this.spares.clear();
+    this.image?.destroy();
+    this.image = null;
+  }
+
+  /** The pipeline that `make` makes, once. The least recently used pipelines are dropped. */
+  private kept(key: string, make: () => GpuPipeline): GpuPipeline {
+    const known = this.pipelines.get(key);
     if (known !== undefined) {
-      this.pipelines.delete(code);
-      this.pipelines.set(code, known);
+      this.pipelines.delete(key);
+      this.pipelines.set(key, known);
       return known;
     }
-    const module = this.gpuDevice.createShaderModule({ code });
-    const pipeline = this.gpuDevice.createComputePipeline({ layout: 'auto', compute: { module, entryPoint: 'main' } });
+    const pipeline = make();
     for (const oldest of this.pipelines.keys()) {
       if (this.pipelines.size < KEPT_PIPELINES) break;
       this.pipelines.delete(oldest);
     }
-    this.pipelines.set(code, pipeline);
+    this.pipelines.set(key, pipeline);
     return pipeline;
   }
 
@@ -113,6 +140,8 @@ async function lostSoon(gpuDevice: GpuDevice): Promise<void> {
 }
 
 const states = new WeakMap<object, DeviceState>();
+/** Weak, because a state ends with its GPUDevice. */
+let known: WeakRef<DeviceState>[] = [];
 
 /** The state of a GPUDevice. */
 export function stateOf(gpuDevice: object): DeviceState {
@@ -120,8 +149,14 @@ export function stateOf(gpuDevice: object): DeviceState {
   if (state === undefined) {
     state = new DeviceState(gpuDevice as GpuDevice);
     states.set(gpuDevice, state);
+    known = [...known.filter((made) => made.deref() !== undefined), new WeakRef(state)];
   }
   return state;
+}
+
+/** The states of all GPUDevices. */
+export function allStates(): DeviceState[] {
+  return known.flatMap((made) => made.deref() ?? []);
 }
 
 /** The state of a device by its number. Throws when this process has no GPUDevice of the number. */

@@ -4,6 +4,7 @@ import { DLPackError } from '../errors.js';
 
 declare module '../errors.js' {
   interface DLPackErrors {
+    /** A GPUDevice that was lost. */
     DeviceLostError: DeviceLostError;
   }
 }
@@ -11,7 +12,9 @@ declare module '../errors.js' {
 /** The GPUDevice was lost or destroyed, and its memory with it. `reason` is WebGPU's: `'destroyed'` or `'unknown'`. */
 export class DeviceLostError extends DLPackError {
   readonly tag = 'DeviceLostError';
+  /** The device's name in this package, such as `'webgpu:0'`. */
   readonly device: string;
+  /** WebGPU's reason: `'destroyed'` or `'unknown'`. */
   readonly reason: string;
 
   constructor(device: string, reason: string, message: string) {

@@ -3,7 +3,7 @@
  * a `GPUDevice`.
  *
  * @example
- * ```ts
+ * ```ts fragment: needs a GPUDevice
  * import { Tensor } from 'dlpack';
  * import 'dlpack/webgpu';
  * const x = Tensor.from([[1, 2, 3], [4, 5, 6]], { dtype: 'float32' }).to(gpuDevice);
@@ -15,10 +15,11 @@
 
 import { register } from './backend.js';
 
-export { type Origin, setDebug } from '../storage/debug.js';
+export type { FromImageOptions, ImageDType, ImageLayout } from '../adapters/image-options.js';
+export type { GPUTextureLike } from './api.js';
 export { type FromGPUBufferOptions, fromGPUBuffer, type GPUMemory, gpuMemoryOf } from './buffers.js';
-export { type GpuStats, gpuStats } from './counts.js';
 export { DeviceLostError } from './error.js';
-export { emptyCache } from './memory.js';
+export { fromImage } from './from-image.js';
+export { type CanvasLike, toCanvas, toTexture } from './to-image.js';
 
 register();

@@ -5,47 +5,50 @@ import { deviceOfGPU, type GPUDeviceLike } from '../device.js';
 import { checkDType, type DType, parseDType } from '../dtype.js';
 import { ArgumentTypeError, BufferError, UnsupportedDeviceError } from '../errors.js';
 import { copyOf } from '../from-dlpack.js';
-import { checkShape, rowMajorStrides } from '../layout.js';
+import { checkShape } from '../layout.js';
 import { Descriptor } from '../storage/descriptor.js';
+import { findLayout } from '../storage/layouts.js';
 import { type GPUBufferLike, GpuStorage } from '../storage/storage.js';
 import { Tensor } from '../tensor.js';
-import { descriptorOf } from '../view.js';
+import { descriptorOf, sharedDescriptorOf } from '../view.js';
 import { type GpuDevice, Usage } from './api.js';
 import { stateOf } from './device-state.js';
 import { gpuStorage } from './memory.js';
 
-function wrapBuffer(
-  gpuBuffer: GPUBufferLike,
-  gpuDevice: object | undefined,
-  dtype: DType,
-  shape: readonly number[],
-  release: () => void,
-): Tensor {
+interface Wrapped {
+  readonly gpuBuffer: GPUBufferLike;
+  readonly gpuDevice: object | undefined;
+  readonly dtype: DType;
+  readonly shape: readonly number[];
+  readonly release: () => void;
+}
+
+function wrapBuffer({ gpuBuffer, gpuDevice, dtype, shape, release }: Wrapped): Tensor {
   if (gpuDevice === undefined) {
     throw new ArgumentTypeError('gpuDevice', 'the GPUDevice to which the GPUBuffer belongs', gpuDevice);
   }
   const lengths = checkShape(shape);
   const [type, device, nbytes] = [parseDType(dtype), deviceOfGPU(gpuDevice), Number(gpuBuffer.size)];
   const describe = (storage: GpuStorage): Descriptor =>
-    new Descriptor(storage, type, device, lengths, rowMajorStrides(lengths), 0, 0);
+    new Descriptor(storage, findLayout(type, device, lengths, null, 0), 0);
   // The caller keeps the buffer when a check fails, so check before a storage takes over the release.
   describe(new GpuStorage(gpuBuffer, gpuDevice, nbytes)).checkBounds();
   return new Tensor(describe(gpuStorage(gpuBuffer, gpuDevice, nbytes, release)));
 }
 
-export const takeBuffer: GpuBuffers['take'] = (gpuBuffer, dtype, shape, release, options) => {
+export const takeBuffer: GpuBuffers['take'] = ({ options, release, ...taken }) => {
   const isCopied = options?.copy === true;
-  const tensor = wrapBuffer(gpuBuffer, options?.gpuDevice, dtype, shape, isCopied ? () => {} : release);
+  const tensor = wrapBuffer({ ...taken, gpuDevice: options?.gpuDevice, release: isCopied ? () => {} : release });
   return isCopied ? copyOf(tensor) : tensor;
 };
 
-export const holdBuffer: GpuBuffers['hold'] = (read, dtype, shape, release, options, dtypes) => {
+export const holdBuffer: GpuBuffers['hold'] = ({ read, dtype, shape, release, options, dtypes }) => {
   let tensor: Tensor;
   try {
     if (dtypes !== undefined) checkDType(dtype, dtypes, 'DLPack on WebGPU');
     const gpuBuffer = read();
     if (gpuBuffer == null) throw new BufferError('Expected a tensor with elements on WebGPU but it has no GPUBuffer');
-    tensor = wrapBuffer(gpuBuffer, options?.gpuDevice, dtype, shape, release);
+    tensor = wrapBuffer({ gpuBuffer, gpuDevice: options?.gpuDevice, dtype, shape, release });
   } catch (error) {
     release();
     throw error;
@@ -66,7 +69,7 @@ export const lendBuffer: GpuBuffers['lend'] = (tensor, need, options, make) => {
 };
 
 function lentBuffer(tensor: Tensor, need: BufferNeed, options: BufferOptions | undefined): LentBuffer {
-  const { bitOffset, isContiguous, isReadOnly, storage } = descriptorOf(tensor).shared();
+  const { bitOffset, isContiguous, isReadOnly, storage } = sharedDescriptorOf(tensor);
   const { gpuBuffer, gpuDevice } = storage as GpuStorage;
   // A library would get memory that no longer exists.
   if ('lost' in gpuDevice) stateOf(gpuDevice).checkAlive();
@@ -119,7 +122,8 @@ function copyForLibrary(tensor: Tensor, gpuDevice: GpuDevice, need: BufferNeed):
   const release = () => acquired.release();
   try {
     const { gpuBuffer } = acquired;
-    const target = wrapBuffer(gpuBuffer, gpuDevice, tensor.dtype, tensor.shape, () => {});
+    const { dtype, shape } = tensor;
+    const target = wrapBuffer({ gpuBuffer, gpuDevice, dtype, shape, release: () => {} });
     try {
       target.copyFrom(tensor);
     } finally {
@@ -139,7 +143,7 @@ function makeBuffer(gpuDevice: GpuDevice, size: number) {
 }
 
 function checkDevice(tensor: Tensor, gpuDevice: object, library: string): void {
-  if (tensor.on(gpuDevice as GPUDeviceLike)) return;
+  if (tensor.isOn(gpuDevice as GPUDeviceLike)) return;
   const wanted = deviceOfGPU(gpuDevice).name;
   throw new UnsupportedDeviceError(
     tensor.device,

@@ -1,7 +1,8 @@
 /** GPUBuffers that this module makes, and checks of those that others made. */
 
-import { type DeviceInfo, type GPUDeviceLike, parseDevice } from '../device.js';
-import { ArgumentTypeError, BufferError } from '../errors.js';
+import type { DeviceInfo } from '../device.js';
+import { BufferError, OutOfMemoryError } from '../errors.js';
+import { isDebug, record } from '../storage/debug.js';
 import type { Descriptor } from '../storage/descriptor.js';
 import { type GPUBufferLike, GpuStorage, type Storage } from '../storage/storage.js';
 import { type GpuBuffer, Usage } from './api.js';
@@ -19,17 +20,21 @@ export function createBuffer(state: DeviceState, nbytes: number, usage: number):
   const size = sizeFor(nbytes);
   const { maxBufferSize } = state.gpuDevice.limits;
   if (size > maxBufferSize) {
-    throw new BufferError(
-      `Out of memory: a GPUBuffer on '${state.name}' can have ${maxBufferSize} bytes, but a tensor needs ${size}; ` +
+    throw new OutOfMemoryError(
+      `a GPUBuffer on '${state.name}' can have ${maxBufferSize} bytes, but a tensor needs ${size}; ` +
         'request the device with requiredLimits: { maxBufferSize }',
+      size,
     );
   }
   return state.gpuDevice.createBuffer({ size, usage, label: 'dlpack' });
 }
 
-/** A storage over a GPUBuffer, which `gpuStats` counts until the last owner calls `release`. */
+/** A storage over a GPUBuffer, which `dlpack/debug` counts until the last owner calls `release`. */
 export function gpuStorage(buffer: GPUBufferLike, gpuDevice: object, nbytes: number, release: () => void): GpuStorage {
-  return new GpuStorage(buffer, gpuDevice, nbytes, counted(nbytes, release));
+  const end = counted(nbytes, release);
+  const storage = new GpuStorage(buffer, gpuDevice, nbytes, end);
+  if (isDebug()) record('gpu-buffer', end, storage);
+  return storage;
 }
 
 /**
@@ -39,17 +44,9 @@ export function gpuStorage(buffer: GPUBufferLike, gpuDevice: object, nbytes: num
 export function allocateBuffer(state: DeviceState, nbytes: number): GpuStorage {
   state.checkAlive();
   const buffer =
-    state.spares.take<GpuBuffer>('buffer', sizeFor(nbytes)) ??
+    state.spares.take(sizeFor(nbytes)) ??
     createBuffer(state, nbytes, Usage.storage | Usage.copySource | Usage.copyTarget);
-  return gpuStorage(buffer, state.gpuDevice, nbytes, () => state.spares.add('buffer', buffer.size, buffer));
-}
-
-/** Destroys the buffers and textures of a GPUDevice that are kept for new tensors and copies. */
-export function emptyCache(gpuDevice: GPUDeviceLike): void {
-  if (typeof gpuDevice !== 'object' || parseDevice(gpuDevice).kind !== 'webgpu') {
-    throw new ArgumentTypeError('gpuDevice', 'a GPUDevice', gpuDevice);
-  }
-  stateOf(gpuDevice).spares.clear();
+  return gpuStorage(buffer, state.gpuDevice, nbytes, () => state.spares.add(buffer));
 }
 
 export function allocate(nbytes: number, device: DeviceInfo): Storage {

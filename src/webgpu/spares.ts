@@ -1,62 +1,55 @@
 /**
- * Buffers that tensors have released and textures that copies have used, kept for the next use with the same size. On a
- * software adapter, making a buffer of 16 MiB takes ten times as long as a copy into it.
+ * Buffers that tensors have released, kept for the next tensor of the same size. WebGPU fills a new buffer with zeros, and
+ * a buffer of many mebibytes takes longer to make than to copy.
  */
 
-/** A GPUBuffer or a GPUTexture. */
-interface Resource {
-  destroy(): void;
-}
+import type { GpuBuffer } from './api.js';
 
-interface Spare {
-  readonly kind: string;
-  readonly nbytes: number;
-  readonly resource: Resource;
-}
-
-/** Smaller resources are cheap to make. */
+/** Smaller buffers are cheap to make. */
 const SMALLEST = 2 ** 16;
 /** Bytes that are kept for a device. */
 const MOST = 2 ** 26;
 
 export class Spares {
   /** The oldest first. */
-  private spares: Spare[] = [];
-  private nbytes = 0;
+  private buffers: GpuBuffer[] = [];
+  /** Of all of them. */
+  nbytes = 0;
   private isClosed = false;
 
-  /** A spare resource of this kind and exactly this size, with arbitrary contents, or null. */
-  take<R extends Resource>(kind: string, nbytes: number): R | null {
-    const index = this.spares.findIndex((spare) => spare.kind === kind && spare.nbytes === nbytes);
+  /** A spare buffer of exactly this size, with arbitrary contents, or null. */
+  take(nbytes: number): GpuBuffer | null {
+    const index = this.buffers.findIndex(({ size }) => size === nbytes);
     if (index < 0) return null;
     this.nbytes -= nbytes;
-    return this.spares.splice(index, 1)[0]?.resource as R;
+    return this.buffers.splice(index, 1)[0] as GpuBuffer;
   }
 
-  /** Keeps a resource, or destroys it. The oldest ones make room for it. */
-  add(kind: string, nbytes: number, resource: Resource): void {
-    if (this.isClosed || nbytes < SMALLEST || nbytes > MOST) {
-      resource.destroy();
+  /** Keeps a buffer, or destroys it. The oldest ones make room for it. */
+  add(buffer: GpuBuffer): void {
+    const { size } = buffer;
+    if (this.isClosed || size < SMALLEST || size > MOST) {
+      buffer.destroy();
       return;
     }
-    this.spares.push({ kind, nbytes, resource });
-    this.nbytes += nbytes;
+    this.buffers.push(buffer);
+    this.nbytes += size;
     while (this.nbytes > MOST) {
-      const oldest = this.spares.shift() as Spare;
-      this.nbytes -= oldest.nbytes;
-      oldest.resource.destroy();
+      const oldest = this.buffers.shift() as GpuBuffer;
+      this.nbytes -= oldest.size;
+      oldest.destroy();
     }
   }
 
-  /** Keeps no more resources, because the device was lost. */
+  /** Keeps no more buffers, because the device was lost. */
   close(): void {
     this.isClosed = true;
     this.clear();
   }
 
   clear(): void {
-    for (const { resource } of this.spares) resource.destroy();
-    this.spares = [];
+    for (const buffer of this.buffers) buffer.destroy();
+    this.buffers = [];
     this.nbytes = 0;
   }
 }
