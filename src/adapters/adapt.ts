@@ -2,59 +2,72 @@
 
 import { ArgumentTypeError, isUsable } from '../errors.js';
 import type { Tensor } from '../tensor.js';
-import { fromArrow, isArrow } from './arrow.js';
-import { fromAudioBuffer, isAudioBuffer } from './audio-buffer.js';
-import { fromImageData, isImageData } from './image-data.js';
-import { fromJaxJs, isJaxJs } from './jax-js.js';
-import { fromLiteRT, isLiteRT } from './litert.js';
-import { isMLTensor } from './ml-tensor.js';
-import { fromNdarray, isNdarray } from './ndarray.js';
-import { fromOnnxRuntime, isOnnxRuntime } from './onnxruntime.js';
-import type { AdaptOptions } from './share.js';
-import { fromSharp, isSharp } from './sharp.js';
-import { fromStdlib, isStdlib } from './stdlib.js';
-import { fromTensorFlow, isTensorFlow } from './tensorflow.js';
-import { fromTransformers, isTransformers } from './transformers.js';
-import { fromTvmjs, isTvmjs } from './tvmjs.js';
-import { isVideoFrame } from './video-frame.js';
-import { fromZarrita, isZarrita } from './zarrita.js';
+import type { Adapter } from './adapter.js';
+import { arrowAdapter } from './arrow.js';
+import { audioBufferAdapter } from './audio-buffer.js';
+import { duckDBAdapter } from './duckdb.js';
+import { imageDataAdapter } from './image-data.js';
+import { jaxJsAdapter } from './jax-js.js';
+import { liteRTAdapter } from './litert.js';
+import { mediaPipeAdapter } from './mediapipe.js';
+import { mlTensorAdapter } from './ml-tensor.js';
+import { ndarrayAdapter } from './ndarray.js';
+import { numpyTsAdapter } from './numpy-ts.js';
+import { onnxRuntimeAdapter } from './onnxruntime.js';
+import { openCVAdapter } from './opencv.js';
+import type { GPUAdaptOptions } from './options.js';
+import { isPipeline, rawAdvice, sharpAdapter } from './sharp.js';
+import { stdlibAdapter } from './stdlib.js';
+import { type TensorFlowOptions, tensorFlowAdapter } from './tensorflow.js';
+import { transformersAdapter } from './transformers.js';
+import { tvmjsAdapter } from './tvmjs.js';
+import { typeGPUAdapter } from './typegpu.js';
+import { videoFrameAdapter } from './video-frame.js';
+import { zarritaAdapter } from './zarrita.js';
 
-type Row = readonly [is: (value: object) => boolean, from: (value: never, options?: AdaptOptions) => Tensor];
+/** The options of {@link adapt}. An option that the library of the object does not have throws. */
+export interface AnyAdaptOptions extends GPUAdaptOptions, TensorFlowOptions {}
 
-/** Refuses an object whose elements can only be read after a wait. */
-function refuse(value: object): never {
-  const name = isVideoFrame(value) ? 'fromVideoFrame' : 'fromMLTensor';
-  throw new ArgumentTypeError(
-    'value',
-    `an object whose elements can be read without a wait (use await ${name}())`,
-    value,
-  );
-}
-
-/** In this order, because some libraries have the properties of others and more. No calls, so that bundlers can omit it. */
-const rows: readonly Row[] = [
-  [isTransformers, fromTransformers],
-  [isOnnxRuntime, fromOnnxRuntime],
-  [isJaxJs, fromJaxJs],
-  [isTensorFlow, fromTensorFlow],
-  [isLiteRT, fromLiteRT],
-  [isTvmjs, fromTvmjs],
-  [isArrow, fromArrow],
-  [isStdlib, fromStdlib],
-  [isNdarray, fromNdarray],
-  [isZarrita, fromZarrita],
-  [isSharp, fromSharp],
-  [isImageData, fromImageData],
-  [isAudioBuffer, fromAudioBuffer],
-  [isVideoFrame, refuse],
-  [isMLTensor, refuse],
+/** In this order, because some libraries have the properties of others and more. */
+const adapters: readonly Adapter[] = [
+  typeGPUAdapter,
+  numpyTsAdapter,
+  openCVAdapter,
+  duckDBAdapter,
+  mediaPipeAdapter,
+  transformersAdapter,
+  onnxRuntimeAdapter,
+  jaxJsAdapter,
+  tensorFlowAdapter,
+  liteRTAdapter,
+  tvmjsAdapter,
+  arrowAdapter,
+  stdlibAdapter,
+  ndarrayAdapter,
+  zarritaAdapter,
+  sharpAdapter,
+  imageDataAdapter,
+  audioBufferAdapter,
+  videoFrameAdapter,
+  mlTensorAdapter,
+];
+/** Those whose elements can only be read after a wait, and the functions that do. Bundlers change the names of functions. */
+const asynchronous: readonly (readonly [adapter: Adapter, name: string])[] = [
+  [videoFrameAdapter, 'fromVideoFrame'],
+  [mlTensorAdapter, 'fromMLTensor'],
 ];
 
 /** The tensor of an object that one of the adapters knows, or null. */
-export function tryAdapt(value: unknown, options?: AdaptOptions): Tensor | null {
+export function tryAdapt(value: unknown, options?: AnyAdaptOptions): Tensor | null {
   if (!isUsable(value) || Array.isArray(value)) return null;
-  for (const [is, from] of rows) if (matches(is, value)) return from(value as never, options);
-  return null;
+  const adapter = adapters.find(({ is }) => matches(is, value));
+  if (adapter === undefined) return null;
+  for (const [refused, name] of asynchronous) {
+    if (refused !== adapter) continue;
+    const expected = `an object whose elements can be read without a wait (use await ${name}())`;
+    throw new ArgumentTypeError('value', expected, value);
+  }
+  return adapter.from(value as never, options as never) as Tensor;
 }
 
 /** False for an object whose getters throw. */
@@ -67,9 +80,11 @@ function matches(is: (value: object) => boolean, value: object): boolean {
 }
 
 /** The tensor of an object of any library that has an adapter here, as its `fromX` returns it. */
-export function adapt(value: object, options?: AdaptOptions): Tensor {
+export function adapt(value: object, options?: AnyAdaptOptions): Tensor {
   const tensor = tryAdapt(value, options);
   if (tensor !== null) return tensor;
-  const advice = 'use Tensor.wrap() for a typed array, or fromDLPack() for a tensor of this package';
+  const advice = matches(isPipeline, value)
+    ? rawAdvice
+    : 'use Tensor.wrap() for a typed array, or fromDLPack() for a tensor of this package';
   throw new ArgumentTypeError('value', 'a tensor of a library that dlpack/adapters knows', value, advice);
 }

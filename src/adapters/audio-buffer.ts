@@ -1,20 +1,43 @@
 /** `AudioBuffer` of Web Audio, with an array for each channel. */
 
 import { ArgumentTypeError, LayoutError } from '../errors.js';
+import type { DLPackSource } from '../protocol/managed.js';
 import { Tensor } from '../tensor.js';
-import { type AdaptOptions, callLibrary, checkAdapt, checkCopied, lend, share } from './share.js';
+import { type Adapter, takeObject } from './adapter.js';
+import { lend } from './lend.js';
+import { type AdaptOptions, checkCopied, type ToOptions } from './options.js';
+import { share } from './share.js';
 
 /** The part of `AudioBuffer` that the adapter uses. */
 export interface AudioBufferLike {
+  /** The number of channels, such as 2 for stereo. */
   readonly numberOfChannels: number;
+  /** The number of samples in each channel. */
   readonly length: number;
+  /** Returns the samples of one channel, without a copy. */
   getChannelData(channel: number): Float32Array;
 }
 
+/** The options of {@link fromAudioBuffer}. */
 export interface AudioOptions extends AdaptOptions {
   /** Only this channel, over its memory. */
   channel?: number;
 }
+
+/** The options of {@link toAudioBuffer}. */
+export interface ToAudioOptions extends ToOptions {
+  /** Samples of each channel in a second. */
+  sampleRate: number;
+}
+
+export const audioBufferAdapter: Adapter = {
+  name: 'AudioBuffer',
+  object: 'an AudioBuffer',
+  dtypes: ['float32'],
+  is: isAudioBuffer,
+  from: fromAudioBuffer,
+  to: toAudioBuffer,
+};
 
 export function isAudioBuffer(value: object): value is AudioBufferLike {
   const { numberOfChannels, getChannelData } = value as AudioBufferLike;
@@ -22,52 +45,73 @@ export function isAudioBuffer(value: object): value is AudioBufferLike {
 }
 
 /** The samples as channels by time. Several channels are copied, because each has an array of its own. */
-export function fromAudioBuffer(audio: AudioBufferLike, options?: AudioOptions): Tensor {
-  checkAdapt(audio, audio?.getChannelData, 'an AudioBuffer', options, {
-    copy: 'boolean or null',
-    gpuDevice: true,
-    adopt: 'boolean',
-    backend: true,
-    channel: true,
+export function fromAudioBuffer(audio: AudioBufferLike, options?: AudioOptions): Tensor<'float32'> {
+  return takeObject({
+    adapter: audioBufferAdapter,
+    value: audio,
+    options,
+    ownOptions: { channel: true },
+    read: () => {
+      const { numberOfChannels, length } = audio;
+      const { channel } = options ?? {};
+      const one = (index: number, shape: readonly number[], asked = options): Tensor<'float32'> => {
+        const array = audio.getChannelData(index);
+        return share({
+          adapter: audioBufferAdapter,
+          array,
+          layout: { shape, dtype: 'float32' },
+          options: asked,
+        }) as Tensor<'float32'>;
+      };
+      if (channel !== undefined) {
+        // A page would take a string for channel 0.
+        if (!Number.isInteger(channel) || channel < 0 || channel >= numberOfChannels) {
+          throw new ArgumentTypeError('channel', `an integer below ${numberOfChannels}`, channel);
+        }
+        return one(channel, [length]);
+      }
+      if (numberOfChannels === 1) return one(0, [1, length]);
+      checkCopied(options, 'each channel has its own array; pass { channel }');
+      const tensor = Tensor.empty([numberOfChannels, length], 'float32');
+      try {
+        for (let i = 0; i < numberOfChannels; i++) tensor.slice([i, i + 1]).copyFrom(one(i, [1, length], {}));
+      } catch (error) {
+        tensor.dispose();
+        throw error;
+      }
+      return tensor;
+    },
   });
-  const { numberOfChannels, length } = audio;
-  const { channel } = options ?? {};
-  if (channel !== undefined) {
-    // A page would take a string for channel 0.
-    if (!Number.isInteger(channel) || channel < 0 || channel >= numberOfChannels) {
-      throw new ArgumentTypeError('channel', `an integer below ${numberOfChannels}`, channel);
-    }
-    return share(audio.getChannelData(channel), { shape: [length] }, options);
-  }
-  if (numberOfChannels === 1) return share(audio.getChannelData(0), { shape: [1, length] }, options);
-  checkCopied(options, 'each channel has its own array; pass { channel }');
-  const tensor = Tensor.empty([numberOfChannels, length], 'float32');
-  for (let i = 0; i < numberOfChannels; i++) tensor.data.set(audio.getChannelData(i), i * length);
-  return tensor;
 }
 
-/** An `AudioBuffer` with the samples of a `float32` tensor (channels by time), always a copy. */
-export function toAudioBuffer<T extends AudioBufferLike = AudioBufferLike>(
-  source: object,
-  sampleRate: number,
-  Made: { new (options: never): T } = (globalThis as never as { AudioBuffer: never }).AudioBuffer,
+/**
+ * An `AudioBuffer` with the samples of a `float32` tensor (channels by time), always a copy:
+ * `toAudioBuffer(x, AudioBuffer, { sampleRate: 48_000 })`.
+ */
+export function toAudioBuffer<T extends AudioBufferLike>(
+  source: DLPackSource,
+  AudioBuffer: { new (options: never): T },
+  options: ToAudioOptions,
 ): T {
-  return lend(
+  return lend({
+    adapter: audioBufferAdapter,
     source,
-    ['float32'],
-    'AudioBuffer',
-    Made,
-    'call',
-    'use toAudioBuffer(x, rate, AudioBuffer), with the class',
-    undefined,
-    (array, { shape, ndim }) => {
+    library: {
+      value: AudioBuffer,
+      property: 'call',
+      usage: 'toAudioBuffer(x, AudioBuffer, { sampleRate }), with the class',
+    },
+    options,
+    ownOptions: { sampleRate: true },
+    copied: 'the samples of an AudioBuffer are copied',
+    make: ({ array, tensor: { shape, ndim } }) => {
       const [numberOfChannels = 0, length = 0] = shape;
       if (ndim !== 2) throw new LayoutError('Expected channels by time for AudioBuffer', shape);
-      const audio = callLibrary('AudioBuffer', () => new Made({ numberOfChannels, length, sampleRate } as never));
+      const audio = new AudioBuffer({ numberOfChannels, length, sampleRate: options?.sampleRate } as never);
       for (let i = 0; i < numberOfChannels; i++) {
         audio.getChannelData(i).set((array as Float32Array).subarray(i * length, (i + 1) * length));
       }
       return audio;
     },
-  );
+  });
 }

@@ -6,8 +6,11 @@
 import type { DType } from '../dtype.js';
 import { BufferError } from '../errors.js';
 import type { GPUData } from '../protocol/managed.js';
+import { loadBackend } from '../storage/device-backend.js';
 import type { GPUBufferLike } from '../storage/storage.js';
 import type { Tensor } from '../tensor.js';
+
+import type { FromImageOptions } from './image-options.js';
 
 /** What a library accepts as the memory of a tensor. No library takes an offset. */
 export interface BufferNeed {
@@ -40,44 +43,48 @@ export interface LentBuffer extends GPUData {
   keepFor(user: object): void;
 }
 
+/** A GPUBuffer of a library's object. */
+interface Taken {
+  readonly gpuBuffer: GPUBufferLike;
+  readonly dtype: DType;
+  readonly shape: readonly number[];
+  /** Called once, when the last owner has released the tensor. */
+  readonly release: () => void;
+  readonly options: BufferOptions | undefined;
+}
+
+/** As {@link Taken} with a reference to the library's object, which `release` drops. */
+interface Held extends Omit<Taken, 'gpuBuffer'> {
+  readonly read: () => GPUBufferLike | null | undefined;
+  /** The dtypes of the library whose GPUBuffers a dtype describes; absent: all. */
+  readonly dtypes?: readonly string[];
+}
+
 export interface GpuBuffers {
+  /** `fromImage` of `dlpack/webgpu`. */
+  image(source: object, options: FromImageOptions): Tensor;
   /**
-   * A tensor that takes over a library's object with a GPUBuffer: `release` is called once, when the last owner has
-   * released the tensor. If this throws, or returns a copy, the caller keeps the object.
+   * A tensor that takes over a library's object with a GPUBuffer. If this throws, or returns a copy, the caller keeps the
+   * object, and `release` is not called.
    */
-  take(
-    gpuBuffer: GPUBufferLike,
-    dtype: DType,
-    shape: readonly number[],
-    release: () => void,
-    options: BufferOptions | undefined,
-  ): Tensor;
+  take(taken: Taken): Tensor;
   /**
-   * A tensor over the GPUBuffer that `read` returns, or a copy. It owns a reference to the library's object, which
-   * `release` drops: when the last owner has released the tensor, after a copy, and when this throws. `dtypes`: those of
-   * the library whose GPUBuffers a dtype describes.
+   * A tensor over the GPUBuffer that `read` returns, or a copy. `release` is also called after a copy, and when this
+   * throws.
    */
-  hold(
-    read: () => GPUBufferLike | null | undefined,
-    dtype: DType,
-    shape: readonly number[],
-    release: () => void,
-    options: BufferOptions | undefined,
-    dtypes?: readonly string[],
-  ): Tensor;
+  hold(held: Held): Tensor;
   /**
    * Lends the GPUBuffer of a tensor to a library, or a copy on the same device where the buffer does not fit. `make`
    * makes the library's object. The buffer is released when `make` throws.
    */
   lend<R>(tensor: Tensor, need: BufferNeed, options: BufferOptions | undefined, make: (lent: LentBuffer) => R): R;
-  /** Calls `make` and leaves out its uploads of the memory of `values`, for a library that cannot make an array without one. */
-  withoutUpload<R>(gpuDevice: object, values: ArrayBufferView, make: () => R): R;
 }
 
 /** `dlpack/webgpu` sets `buffers`. */
 export const registered: { buffers: GpuBuffers | null } = { buffers: null };
 
 export function gpuBuffers(): GpuBuffers {
-  if (registered.buffers) return registered.buffers;
+  if (registered.buffers === null) loadBackend('webgpu');
+  if (registered.buffers !== null) return registered.buffers;
   throw new BufferError('GPU tensors need dlpack/webgpu; import "dlpack/webgpu"');
 }

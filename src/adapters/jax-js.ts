@@ -1,35 +1,57 @@
 /** jax-js, whose arrays count their references. */
 
-import { checkDType, type DType, parseDType, type TypedArray } from '../dtype.js';
+import { checkDType, type DType, parseDType } from '../dtype.js';
 import { ArgumentTypeError } from '../errors.js';
+import type { DLPackSource } from '../protocol/managed.js';
 import type { GPUBufferLike } from '../storage/storage.js';
 import type { Tensor } from '../tensor.js';
+import { type Adapter, type NamedDType, takeObject } from './adapter.js';
+import { hasFloat16, readMemory, readRelease } from './fields.js';
 import { gpuBuffers } from './gpu-buffers.js';
-import { type AdaptOptions, checkAdapt, checkCopied, hasFloat16, type LendOptions, lend, share } from './share.js';
+import { lend } from './lend.js';
+import { checkCopied, type GPUAdaptOptions, type GPUToOptions, gpuOption } from './options.js';
+import { share } from './share.js';
 
 /** The part of a jax-js `Array` that the adapter uses. Every read of `ref` adds a reference. */
 export interface JaxArray {
+  /** The lengths of the axes. */
   readonly shape: readonly number[];
+  /** The element type, by its name in jax-js. */
   readonly dtype: string;
+  /** The backend that holds the memory: `'cpu'`, `'wasm'`, `'webgpu'` or `'webgl'`. */
   readonly device: string;
+  /** How many references the array has. */
   readonly refCount: number;
+  /** The same array with one more reference, which a function of jax-js may take. */
   readonly ref: JaxArray;
+  /** Returns the elements as a typed array, and waits for them. */
   dataSync(): unknown;
+  /** Gives one reference back. */
   dispose(): void;
 }
 
 /** `numpy` of jax-js, or another object with its `array` function. */
 export interface JaxModule<T> {
+  /** Makes an array from a typed array. */
   array(values: never, options: never): T;
 }
 
-const library = 'jax-js';
-const gpuNames = ['float32', 'int32', 'uint32'];
-// The mark of a pure call lets a bundler omit a list from a program that does not use this adapter.
-const hostNames = /* @__PURE__ */ gpuNames.concat('bool');
-const allNames = /* @__PURE__ */ hostNames.concat('float16', 'float64');
-/** Without a Float16Array, jax-js makes no arrays of the last two dtypes. */
-const names = () => (hasFloat16() ? allNames : hostNames);
+/** The dtypes that a GPUBuffer of jax-js can have. That of booleans holds 32-bit integers, which no dtype describes. */
+const gpuNames = ['float32', 'int32', 'uint32', 'float16'];
+
+export const jaxJsAdapter: Adapter = {
+  name: 'jax-js',
+  object: 'a live jax-js Array',
+  /** Without a Float16Array, jax-js makes no arrays of the last two dtypes. */
+  get dtypes() {
+    const names = ['float32', 'int32', 'uint32', 'bool'];
+    return hasFloat16() ? [...names, 'float16', 'float64'] : names;
+  },
+  is: isJaxJs,
+  from: fromJaxJs,
+  to: toJaxJs,
+};
+
 const copied = 'jax-js copies host memory';
 
 export function isJaxJs(value: object): value is JaxArray {
@@ -40,22 +62,29 @@ export function isJaxJs(value: object): value is JaxArray {
  * A tensor with the elements of a jax-js array. The caller keeps the array: the adapter uses a reference of its own. An
  * array on WebGPU is shared, and the tensor holds the reference. Other arrays are copied.
  */
-export function fromJaxJs(value: JaxArray, options?: AdaptOptions): Tensor {
-  checkAdapt(value, value?.refCount || null, 'a live jax-js Array', options);
-  const { shape, dtype, device } = value;
-  checkDType(dtype, names(), 'DLPack');
-  if (device === 'webgpu') {
-    const { hold } = gpuBuffers();
-    const held = value.ref;
-    const release = () => held.dispose();
-    // The GPUBuffer of booleans holds 32-bit integers, which no dtype describes.
-    return hold(() => bufferOf(value), dtype as DType, shape, release, options, [...gpuNames, 'float16']);
-  }
-  checkCopied(options, copied);
-  const array = value.ref.dataSync() as TypedArray; // reading consumes the reference
-  // jax-js stores booleans as 32-bit integers.
-  const values = dtype === 'bool' ? Uint8Array.from(array as Int32Array) : array;
-  return share(values, { shape, dtype: dtype as DType }, options, copied);
+export function fromJaxJs<T extends JaxArray>(value: T, options?: GPUAdaptOptions): Tensor<NamedDType<T['dtype']>> {
+  return takeObject<GPUAdaptOptions, Tensor>({
+    adapter: jaxJsAdapter,
+    value,
+    options,
+    ownOptions: gpuOption,
+    read: () => {
+      if (!value.refCount) throw new ArgumentTypeError('value', jaxJsAdapter.object, value);
+      const { shape, dtype: name, device } = value;
+      checkDType(name, jaxJsAdapter.dtypes, 'DLPack');
+      const dtype = name as DType;
+      if (device === 'webgpu') {
+        const { hold } = gpuBuffers();
+        const release = readRelease(jaxJsAdapter, value.ref, 'dispose');
+        return hold({ read: () => bufferOf(value), dtype, shape, release, options, dtypes: gpuNames });
+      }
+      checkCopied(options, copied);
+      const values = readMemory(value.ref.dataSync()); // reading consumes the reference
+      // jax-js stores booleans as 32-bit integers.
+      const array = dtype === 'bool' ? Uint8Array.from(values as Int32Array) : values;
+      return share({ adapter: jaxJsAdapter, array, layout: { shape, dtype }, options, copied });
+    },
+  }) as Tensor<NamedDType<T['dtype']>>;
 }
 
 /** The GPUBuffer of an array. Reading consumes the reference. */
@@ -66,31 +95,28 @@ const bufferOf = ({ ref }: JaxArray): GPUBufferLike =>
  * A jax-js array with the elements of a tensor, always a copy: `toJaxJs(x, jax.numpy)`. A tensor on WebGPU is copied on
  * the GPU: `toJaxJs(x, jax.numpy, { gpuDevice: jax.getWebGPUDevice() })`.
  */
-export function toJaxJs<T>(source: object, numpy: JaxModule<T>, options?: LendOptions): T {
-  checkCopied(options, copied);
+export function toJaxJs<T>(source: DLPackSource, numpy: JaxModule<T>, options?: GPUToOptions): T {
   // jax-js takes no typed array without elements.
-  const make = (values: object, { size, shape, dtype }: Tensor, device?: string) =>
+  const construct = (values: object, { size, shape, dtype }: Tensor, device?: string) =>
     numpy.array((size > 0 ? values : []) as never, { shape: [...shape], dtype, device } as never);
-  return lend(
+  return lend({
+    adapter: jaxJsAdapter,
     source,
-    names(),
-    library,
-    numpy,
-    'array',
-    'use toJaxJs(x, jax.numpy)',
+    library: { value: numpy, property: 'array', usage: 'toJaxJs(x, jax.numpy)' },
     options,
-    (array, tensor) => make(tensor.dtype === 'bool' ? Int32Array.from(array as Uint8Array) : array, tensor),
-    (tensor) => {
+    ownOptions: gpuOption,
+    copied,
+    make: ({ array, tensor }) =>
+      construct(tensor.dtype === 'bool' ? Int32Array.from(array as Uint8Array) : array, tensor),
+    makeOnGpu: (tensor) => {
       const gpuDevice = options?.gpuDevice;
       if (!gpuDevice) throw new ArgumentTypeError('gpuDevice', 'jax.getWebGPUDevice()', gpuDevice);
-      // jax-js takes no GPUBuffers that it did not make, so the tensor is copied into a new jax-js array. jax-js makes an
-      // array of zeros with a shader, and uploads the values of a typed array. Both take longer than the copy, so these
-      // values are not uploaded.
-      const { lend: lendBuffer, withoutUpload } = gpuBuffers();
+      // jax-js takes no GPUBuffers that it did not make, so the tensor is copied into a new jax-js array, which uploads its
+      // own values first.
       let made: T;
       const acquire = () => {
         const values = new (parseDType(tensor.dtype).array as Float32ArrayConstructor)(tensor.size);
-        made = withoutUpload(gpuDevice, values, () => make(values, tensor, 'webgpu'));
+        made = construct(values, tensor, 'webgpu');
         const array = made as JaxArray;
         return {
           get gpuBuffer() {
@@ -99,12 +125,14 @@ export function toJaxJs<T>(source: object, numpy: JaxModule<T>, options?: LendOp
           release: () => array.dispose(),
         };
       };
-      return lendBuffer(
-        tensor,
-        { library, dtypes: gpuNames, size: tensor.nbytes, gpuDevice, acquire },
-        { copy: true },
-        () => made,
-      );
+      const need = {
+        library: jaxJsAdapter.name,
+        dtypes: gpuNames.slice(0, 3),
+        size: tensor.nbytes,
+        gpuDevice,
+        acquire,
+      };
+      return gpuBuffers().lend(tensor, need, { copy: true }, () => made);
     },
-  );
+  });
 }

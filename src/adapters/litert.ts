@@ -1,29 +1,62 @@
 /** LiteRT.js (`@litertjs/core`). */
 
 import { checkDType, type DType } from '../dtype.js';
+import { ArgumentTypeError } from '../errors.js';
+import { checkShape } from '../layout.js';
+import type { DLPackSource } from '../protocol/managed.js';
 import type { GPUBufferLike } from '../storage/storage.js';
 import type { Tensor } from '../tensor.js';
+import { type Adapter, type NamedDType, takeObject } from './adapter.js';
+import { readRelease } from './fields.js';
 import { gpuBuffers } from './gpu-buffers.js';
-import { type AdaptOptions, checkAdapt, checkCopied, type LendOptions, lend, share } from './share.js';
+import { lend } from './lend.js';
+import { checkCopied, type GPUAdaptOptions, type GPUToOptions, gpuOption } from './options.js';
+import { share } from './share.js';
 
 /** The part of a LiteRT.js `Tensor` that the adapter uses. */
 export interface LiteRTTensor {
-  readonly type: { readonly dtype: string; readonly layout: { readonly dimensions: ArrayLike<number> } };
+  /** The element type and the shape. */
+  readonly type: {
+    /** The element type, by its name in LiteRT. */
+    readonly dtype: string;
+    /** The shape. */
+    readonly layout: {
+      /** The lengths of the axes. */
+      readonly dimensions: ArrayLike<number>;
+    };
+  };
+  /** Where the memory is: `'wasm'` or `'webgpu'`. */
   readonly accelerator: string;
+  /** True after `delete()`. */
   readonly deleted?: boolean;
+  /** Returns the elements of a tensor in WebAssembly memory. */
   toTypedArray(): unknown;
+  /** Returns the buffer of a tensor on WebGPU. */
   toGpuBuffer(): unknown;
+  /** Frees the tensor. */
   delete(): void;
 }
 
 /** The module `@litertjs/core`, or another object with its `Tensor` class. */
 export interface LiteRTModule<T> {
-  readonly Tensor: { new (data: never, shape: never, ...more: never[]): T };
+  /** The class of tensors. */
+  readonly Tensor: {
+    /** Makes a tensor from a typed array or a GPUBuffer. */
+    new (data: never, shape: never, ...more: never[]): T;
+  };
+  /** Returns the GPUDevice of the library; null before it has one. */
   getWebGpuDevice?(): object | null;
 }
 
-const library = 'LiteRT.js';
-const names = ['float32', 'int32', 'uint8'];
+export const liteRTAdapter: Adapter = {
+  name: 'LiteRT.js',
+  object: 'a live LiteRT.js Tensor',
+  dtypes: ['float32', 'int32', 'uint8'],
+  is: isLiteRT,
+  from: fromLiteRT,
+  to: toLiteRT,
+};
+
 const copied = 'LiteRT.js copies between its own memory and arrays';
 
 export function isLiteRT(value: object): value is LiteRTTensor {
@@ -32,41 +65,56 @@ export function isLiteRT(value: object): value is LiteRTTensor {
 }
 
 /** A copy of a tensor in host memory. A tensor on WebGPU is shared and taken over: the last owner deletes it. */
-export function fromLiteRT(value: LiteRTTensor, options?: AdaptOptions): Tensor {
-  checkAdapt(value, value?.deleted ? null : value?.toTypedArray, 'a live LiteRT.js Tensor', options);
-  const { dtype, layout } = value.type;
-  const shape = Array.from(layout.dimensions);
-  checkDType(dtype, names, 'DLPack');
-  if (value.accelerator === 'webgpu') {
-    const buffer = value.toGpuBuffer() as GPUBufferLike;
-    return gpuBuffers().take(buffer, dtype as DType, shape, () => value.delete(), options);
-  }
-  return share(value.toTypedArray(), { shape, dtype: dtype as DType }, options, copied);
+export function fromLiteRT<T extends LiteRTTensor>(
+  value: T,
+  options?: GPUAdaptOptions,
+): Tensor<NamedDType<T['type']['dtype']>> {
+  return takeObject<GPUAdaptOptions, Tensor>({
+    adapter: liteRTAdapter,
+    value,
+    options,
+    ownOptions: gpuOption,
+    read: () => {
+      if (value.deleted) throw new ArgumentTypeError('value', liteRTAdapter.object, value);
+      const { dtype: name, layout } = value.type;
+      checkDType(name, liteRTAdapter.dtypes, 'DLPack');
+      const [dtype, shape] = [name as DType, checkShape(layout.dimensions)];
+      if (value.accelerator === 'webgpu') {
+        const gpuBuffer = value.toGpuBuffer() as GPUBufferLike;
+        return gpuBuffers().take({
+          gpuBuffer,
+          dtype,
+          shape,
+          release: readRelease(liteRTAdapter, value, 'delete'),
+          options,
+        });
+      }
+      return share({ adapter: liteRTAdapter, array: value.toTypedArray(), layout: { shape, dtype }, options, copied });
+    },
+  }) as Tensor<NamedDType<T['type']['dtype']>>;
 }
 
 /** A LiteRT.js tensor with the elements of a tensor. A tensor on WebGPU is shared, other tensors are copied. */
-export function toLiteRT<T>(source: object, litert: LiteRTModule<T>, options?: LendOptions): T {
-  const make = (data: object, shape: readonly number[], ...more: unknown[]) =>
+export function toLiteRT<T>(source: DLPackSource, litert: LiteRTModule<T>, options?: GPUToOptions): T {
+  const construct = (data: object, shape: readonly number[], ...more: unknown[]) =>
     new litert.Tensor(data as never, [...shape] as never, ...(more as never[]));
-  return lend(
+  return lend({
+    adapter: liteRTAdapter,
     source,
-    names,
-    library,
-    litert,
-    'Tensor',
-    'use toLiteRT(x, litert), with @litertjs/core',
+    library: { value: litert, property: 'Tensor', usage: 'toLiteRT(x, litert), with @litertjs/core' },
     options,
-    (array, { shape }) => {
+    ownOptions: gpuOption,
+    make: ({ array, tensor }) => {
       checkCopied(options, copied);
-      return make(array, shape);
+      return construct(array, tensor.shape);
     },
-    (tensor) => {
+    makeOnGpu: (tensor) => {
       const { dtype, shape, nbytes: size } = tensor;
-      const need = { library, size, gpuDevice: litert.getWebGpuDevice?.() };
+      const need = { library: liteRTAdapter.name, size, gpuDevice: litert.getWebGpuDevice?.() };
       // LiteRT.js calls the last argument when its tensor is deleted, and never releases the buffer itself.
       return gpuBuffers().lend(tensor, need, options, (lent) =>
-        make(lent.gpuBuffer, shape, dtype, undefined, lent.release),
+        construct(lent.gpuBuffer, shape, dtype, undefined, lent.release),
       );
     },
-  );
+  });
 }

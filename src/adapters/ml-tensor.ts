@@ -1,27 +1,57 @@
 /** `MLTensor` of WebNN, after its specification: no platform of the tests has a context. */
 
 import { checkDType, type DType } from '../dtype.js';
+import { ArgumentTypeError } from '../errors.js';
+import type { DLPackSource } from '../protocol/managed.js';
 import type { GPUBufferLike } from '../storage/storage.js';
 import { Tensor } from '../tensor.js';
+import { type Adapter, awaitLibrary, type NamedDType, takeObject } from './adapter.js';
+import { readRelease } from './fields.js';
 import { gpuBuffers } from './gpu-buffers.js';
-import { type AdaptOptions, checkAdapt, checkCopied, lend } from './share.js';
+import { lend } from './lend.js';
+import { checkCopied, type GPUAdaptOptions, gpuOption, type ToOptions } from './options.js';
 
 /** The part of `MLTensor` that the adapter uses. */
 export interface MLTensorLike {
+  /** The element type, by its name in WebNN. */
   readonly dataType: string;
+  /** The lengths of the axes. */
   readonly shape: readonly number[];
+  /** Frees the tensor. */
   destroy(): void;
 }
 
 /** The part of `MLContext` that the adapter uses. */
 export interface MLContextLike<T extends MLTensorLike> {
+  /** Copies the elements out of a tensor. */
   readTensor(tensor: T): Promise<ArrayBuffer>;
+  /** Makes a tensor. */
   createTensor(descriptor: never): Promise<T>;
+  /** Copies elements into a tensor. */
   writeTensor(tensor: T, data: never): void;
-  exportToGPU?(tensor: T): Promise<GPUBufferLike & { destroy(): void }>;
+  /** Returns a GPUBuffer over the memory of a tensor, which cannot be used until the buffer is destroyed. */
+  exportToGPU?(tensor: T): Promise<
+    GPUBufferLike & {
+      /** Gives the memory back to the tensor. */
+      destroy(): void;
+    }
+  >;
 }
 
-const names = ['float32', 'float16', 'int32', 'uint32', 'int64', 'uint64', 'int8', 'uint8', 'int4', 'uint4'];
+/** The options of {@link fromMLTensor}. */
+export interface MLTensorOptions<T extends MLTensorLike> extends GPUAdaptOptions {
+  /** The context that made the tensor. */
+  context: MLContextLike<T>;
+}
+
+export const mlTensorAdapter: Adapter = {
+  name: 'WebNN',
+  object: 'an MLTensor',
+  dtypes: ['float32', 'float16', 'int32', 'uint32', 'int64', 'uint64', 'int8', 'uint8', 'int4', 'uint4'],
+  is: isMLTensor,
+  from: fromMLTensor,
+  to: toMLTensor,
+};
 
 export function isMLTensor(value: object): value is MLTensorLike {
   const { dataType, shape, destroy } = value as MLTensorLike;
@@ -34,57 +64,66 @@ export function isMLTensor(value: object): value is MLTensorLike {
  */
 export async function fromMLTensor<T extends MLTensorLike>(
   value: T,
-  context: MLContextLike<T>,
-  options?: AdaptOptions,
-): Promise<Tensor> {
-  checkAdapt(value, value?.dataType, 'an MLTensor', options);
-  checkAdapt(
-    context,
-    context?.readTensor,
-    'WebNN',
-    undefined,
-    {},
-    'use fromMLTensor(value, context), with an MLContext',
-  );
+  options: MLTensorOptions<T>,
+): Promise<Tensor<NamedDType<T['dataType']>>> {
+  return takeObject({
+    adapter: mlTensorAdapter,
+    value,
+    options,
+    ownOptions: { context: true, ...gpuOption },
+    read: () => awaitLibrary(mlTensorAdapter.name, () => readFrom(value, options)),
+  }) as Promise<Tensor<NamedDType<T['dataType']>>>;
+}
+
+async function readFrom<T extends MLTensorLike>(value: T, options: MLTensorOptions<T> | undefined): Promise<Tensor> {
+  const context = options?.context;
+  if (context?.readTensor == null) {
+    const advice = 'use fromMLTensor(value, { context }), with an MLContext';
+    throw new ArgumentTypeError('library', mlTensorAdapter.name, context, advice);
+  }
   const { dataType, shape } = value;
-  checkDType(dataType, names, 'DLPack');
+  checkDType(dataType, mlTensorAdapter.dtypes, 'DLPack');
   const dtype = dataType as DType;
   if (options?.gpuDevice !== undefined && context.exportToGPU !== undefined) {
     const { hold } = gpuBuffers();
     const buffer = await context.exportToGPU(value);
     // The context gets the memory back if a check fails.
-    return hold(
-      () => buffer,
+    return hold({
+      read: () => buffer,
       dtype,
       shape,
-      () => buffer.destroy(),
+      release: readRelease(mlTensorAdapter, buffer, 'destroy'),
       options,
-    );
+    });
   }
   checkCopied(options, 'WebNN copies tensors to the host');
   return Tensor.adopt(new Uint8Array(await context.readTensor(value)), { shape, dtype });
 }
 
 /** An `MLTensor` of the context with the elements of a tensor. The caller destroys it. */
-export async function toMLTensor<T extends MLTensorLike>(source: object, context: MLContextLike<T>): Promise<T> {
-  return lend(
+export async function toMLTensor<T extends MLTensorLike>(
+  source: DLPackSource,
+  context: MLContextLike<T>,
+  options?: ToOptions,
+): Promise<T> {
+  return lend({
+    adapter: mlTensorAdapter,
     source,
-    names,
-    'WebNN',
-    context,
-    'createTensor',
-    'use toMLTensor(x, context), with an MLContext',
-    undefined,
-    async (array, { dtype, shape }) => {
+    library: { value: context, property: 'createTensor', usage: 'toMLTensor(x, context), with an MLContext' },
+    options,
+    copied: 'WebNN copies tensors from the host',
+    make: ({ array, tensor: { dtype, shape } }) => {
       const descriptor = { dataType: dtype, shape: [...shape], writable: true, readable: true };
-      const made = await context.createTensor(descriptor as never);
-      try {
-        context.writeTensor(made, array as never);
-        return made;
-      } catch (error) {
-        made.destroy();
-        throw error;
-      }
+      return awaitLibrary(mlTensorAdapter.name, async () => {
+        const made = await context.createTensor(descriptor as never);
+        try {
+          context.writeTensor(made, array as never);
+          return made;
+        } catch (error) {
+          made.destroy();
+          throw error;
+        }
+      });
     },
-  );
+  });
 }

@@ -2,30 +2,53 @@
 
 import { arrayDTypes, checkDType, type DType } from '../dtype.js';
 import { BufferError } from '../errors.js';
+import type { DLPackSource } from '../protocol/managed.js';
 import type { GPUBufferLike } from '../storage/storage.js';
 import type { Tensor } from '../tensor.js';
+import { type Adapter, type NamedDType, takeObject } from './adapter.js';
+import { readRelease } from './fields.js';
 import { gpuBuffers } from './gpu-buffers.js';
-import { type AdaptOptions, checkAdapt, type LendOptions, lend, share } from './share.js';
+import { lend } from './lend.js';
+import { type GPUAdaptOptions, type GPUToOptions, gpuOption } from './options.js';
+import { share } from './share.js';
 
 /** The part of `ort.Tensor` that the adapter uses. */
 export interface OnnxTensor {
+  /** The element type, by its name in ONNX Runtime. */
   readonly type: string;
+  /** The lengths of the axes. */
   readonly dims: readonly number[];
+  /** Where the memory is: `'cpu'`, `'gpu-buffer'` and so on. */
   readonly location: string;
+  /** The elements of a tensor in host memory: a typed array. */
   readonly data: unknown;
 }
 
 /** `ort`, or another object with its `Tensor` class. */
 export interface OnnxModule<T> {
+  /** The settings of the library, among them its GPUDevice. */
   readonly env?: unknown;
-  readonly Tensor: { new (type: never, data: never, dims: never): T };
+  /** The class of tensors. */
+  readonly Tensor: {
+    /** Makes a tensor over a typed array. */
+    new (type: never, data: never, dims: never): T;
+  };
 }
 
 // The mark of a pure call lets a bundler omit the list from a program that does not use this adapter.
-const names: readonly string[] = /* @__PURE__ */ arrayDTypes.concat('bool', 'int4', 'uint4');
+const dtypes: readonly string[] = /* @__PURE__ */ arrayDTypes.concat('bool', 'int4', 'uint4');
+
+export const onnxRuntimeAdapter: Adapter = {
+  name: 'ONNX Runtime',
+  object: 'an ort.Tensor',
+  dtypes,
+  is: isOnnxRuntime,
+  from: fromOnnxRuntime,
+  to: toOnnxRuntime,
+};
 
 /** The dtypes that ONNX Runtime takes in a GPUBuffer. */
-const gpuNames = () => names.filter((name) => !/^(int8|u?int16|uint64|float64)$/.test(name));
+const gpuNames = ['float32', 'float16', 'int32', 'uint32', 'int64', 'uint8', 'bool', 'int4', 'uint4'];
 
 export function isOnnxRuntime(value: object): value is OnnxTensor {
   const { location, type, dims } = value as OnnxTensor;
@@ -36,20 +59,39 @@ export function isOnnxRuntime(value: object): value is OnnxTensor {
  * A tensor over the memory of an `ort.Tensor`. A tensor in GPU memory takes the `ort.Tensor` over and disposes it,
  * because ONNX Runtime reuses the buffers of disposed tensors. A copy leaves the `ort.Tensor` to the caller.
  */
-export function fromOnnxRuntime(value: OnnxTensor, options?: AdaptOptions): Tensor {
-  checkAdapt(value, value?.dims, 'an ort.Tensor', options);
-  const { type, dims, location } = value;
-  checkDType(type, names, 'DLPack');
+export function fromOnnxRuntime<T extends OnnxTensor>(
+  value: T,
+  options?: GPUAdaptOptions,
+): Tensor<NamedDType<T['type']>> {
+  return takeObject<GPUAdaptOptions, Tensor>({
+    adapter: onnxRuntimeAdapter,
+    value,
+    options,
+    ownOptions: gpuOption,
+    read: () => readFrom(value, options),
+  }) as Tensor<NamedDType<T['type']>>;
+}
+
+function readFrom(value: OnnxTensor, options: GPUAdaptOptions | undefined): Tensor {
+  const { type, dims: shape, location } = value;
+  checkDType(type, dtypes, 'DLPack');
+  const dtype = type as DType;
   if (location === 'gpu-buffer') {
-    const { gpuBuffer, dispose } = value as OnnxTensor & { gpuBuffer: GPUBufferLike; dispose(): void };
-    return gpuBuffers().take(gpuBuffer, type as DType, dims, () => dispose.call(value), options);
+    const { gpuBuffer } = value as OnnxTensor & { gpuBuffer: GPUBufferLike };
+    return gpuBuffers().take({
+      gpuBuffer,
+      dtype,
+      shape,
+      release: readRelease(onnxRuntimeAdapter, value, 'dispose'),
+      options,
+    });
   }
   if (location !== 'cpu' && location !== 'cpu-pinned') {
     throw new BufferError(
       `Expected 'cpu' or 'gpu-buffer' but received '${location}': it was disposed, or use fromMLTensor()`,
     );
   }
-  return share(value.data, { shape: dims, dtype: type as DType }, options);
+  return share({ adapter: onnxRuntimeAdapter, array: value.data, layout: { shape, dtype }, options });
 }
 
 /** `ort.env`, in which onnxruntime-node names its version. The one of transformers.js contains it. */
@@ -58,36 +100,42 @@ interface Environment {
   readonly backends?: { readonly onnx?: Environment };
 }
 
-/** An `ort.Tensor` over the memory of a tensor: `toOnnxRuntime(x, ort)`. */
-export function toOnnxRuntime<T>(source: object, ort: OnnxModule<T>, options?: LendOptions): T {
-  return lendOnnx<T, T>(source, 'ONNX Runtime', ort, 'use toOnnxRuntime(x, ort)', options, (make) =>
-    make(ort.Tensor as never),
-  );
-}
-
 /** A class of ONNX Runtime that takes GPUBuffers. */
-export interface GpuClass<T> {
+interface GpuClass<T> {
   fromGpuBuffer?(buffer: object, options: object): T;
 }
 
-/** As `toOnnxRuntime`. `place` calls its argument with the class for a tensor in a GPUBuffer. */
-export function lendOnnx<T, G>(
-  source: object,
-  library: string,
-  module: OnnxModule<T>,
-  advice: string,
-  options: LendOptions | undefined,
-  place: (make: (Gpu: GpuClass<G> | undefined) => G) => T,
-): T {
-  return lend(
+/** An `ort.Tensor` over the memory of a tensor: `toOnnxRuntime(x, ort)`. */
+export function toOnnxRuntime<T>(source: DLPackSource, ort: OnnxModule<T>, options?: GPUToOptions): T {
+  return lendOnnx({
+    adapter: onnxRuntimeAdapter,
     source,
-    names,
-    library,
-    module,
-    'Tensor',
-    advice,
+    module: ort,
+    usage: 'toOnnxRuntime(x, ort)',
     options,
-    (array, { dtype, shape }) => {
+    makeOnGpu: (tensor) => makeOnGpu(tensor, ort.Tensor as GpuClass<T>, onnxRuntimeAdapter, options),
+  });
+}
+
+interface OnnxLending<T> {
+  readonly adapter: Adapter;
+  readonly source: DLPackSource;
+  readonly module: OnnxModule<T>;
+  readonly usage: string;
+  readonly options: GPUToOptions | undefined;
+  readonly makeOnGpu: (tensor: Tensor) => T;
+}
+
+/** Lends a tensor to ONNX Runtime, or to a library whose `Tensor` class takes the same arguments. */
+export function lendOnnx<T>({ adapter, source, module, usage, options, makeOnGpu }: OnnxLending<T>): T {
+  return lend({
+    adapter,
+    source,
+    options,
+    ownOptions: gpuOption,
+    makeOnGpu,
+    library: { value: module, property: 'Tensor', usage },
+    make: ({ array, tensor: { dtype, shape } }) => {
       const made = new module.Tensor(dtype as never, array as never, shape as never);
       const env = module.env as Environment | undefined;
       if (dtype === 'float16' && (env?.backends?.onnx ?? env)?.versions?.node) {
@@ -97,17 +145,21 @@ export function lendOnnx<T, G>(
       }
       return made;
     },
-    (tensor) =>
-      place((Gpu) => {
-        if (!Gpu?.fromGpuBuffer) {
-          throw new BufferError('Expected onnxruntime-web; use toOnnxRuntime()');
-        }
-        const { dtype, shape, nbytes } = tensor;
-        // ONNX Runtime reads vectors of 16 bytes, and the results are wrong where the buffer is shorter.
-        const size = Math.ceil(nbytes / 16) * 16 || 16;
-        return gpuBuffers().lend(tensor, { library, dtypes: gpuNames(), size }, options, ({ gpuBuffer, release }) =>
-          (Gpu as Required<GpuClass<G>>).fromGpuBuffer(gpuBuffer, { dataType: dtype, dims: shape, dispose: release }),
-        );
-      }),
+  });
+}
+
+/** An `ort.Tensor` over the GPUBuffer of a tensor. */
+export function makeOnGpu<T>(
+  tensor: Tensor,
+  Gpu: GpuClass<T> | undefined,
+  { name }: Adapter,
+  options: GPUToOptions | undefined,
+): T {
+  if (!Gpu?.fromGpuBuffer) throw new BufferError('Expected onnxruntime-web; use toOnnxRuntime()');
+  const { dtype, shape, nbytes } = tensor;
+  // ONNX Runtime reads vectors of 16 bytes, and the results are wrong where the buffer is shorter.
+  const size = Math.ceil(nbytes / 16) * 16 || 16;
+  return gpuBuffers().lend(tensor, { library: name, dtypes: gpuNames, size }, options, ({ gpuBuffer, release }) =>
+    (Gpu as Required<GpuClass<T>>).fromGpuBuffer(gpuBuffer, { dataType: dtype, dims: shape, dispose: release }),
   );
 }

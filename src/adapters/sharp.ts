@@ -2,28 +2,35 @@
 
 import { type DType, parseDType } from '../dtype.js';
 import { LayoutError } from '../errors.js';
+import type { DLPackSource } from '../protocol/managed.js';
 import type { Tensor } from '../tensor.js';
-import { type AdaptOptions, callLibrary, checkAdapt, type LendOptions, lend, share } from './share.js';
+import { type Adapter, takeObject } from './adapter.js';
+import { readMemory } from './fields.js';
+import { lend } from './lend.js';
+import type { AdaptOptions, ToOptions } from './options.js';
+import { share } from './share.js';
 
 /** What `raw().toBuffer({ resolveWithObject: true })` resolves to. */
 export interface SharpImage {
+  /** The pixels, row by row. */
   readonly data: Uint8Array;
+  /** What sharp says about them. */
   readonly info: {
+    /** The width in pixels. */
     readonly width: number;
+    /** The height in pixels. */
     readonly height: number;
+    /** The number of values in a pixel: 3 for RGB, 4 with alpha. */
     readonly channels: number;
+    /** The element type of `data`, such as `'uchar'`. Bytes when absent. */
     readonly depth?: string;
   };
 }
 
-export interface SharpOptions extends AdaptOptions {
+/** The options of {@link fromSharp}. */
+export interface SharpOptions<D extends DType = DType> extends AdaptOptions {
   /** The dtype of the pixels. It is needed only where `info` does not contain their depth. */
-  dtype?: DType;
-}
-
-export function isSharp(value: object): value is SharpImage {
-  const { data, info } = value as SharpImage;
-  return ArrayBuffer.isView(data) && typeof info?.channels === 'number' && typeof info.height === 'number';
+  dtype?: D;
 }
 
 /** The dtypes of sharp's depths. */
@@ -40,39 +47,82 @@ const depths: Record<string, DType> = {
   dpcomplex: 'complex128',
 };
 
-/** A tensor over the pixels of a raw image. */
-export function fromSharp(image: SharpImage, options?: SharpOptions): Tensor {
-  checkAdapt(image, image?.info, 'a raw image of sharp, { data, info }', options, {
-    copy: 'boolean or null',
-    gpuDevice: true,
-    adopt: 'boolean',
-    backend: true,
-    dtype: true,
-  });
-  const { width, height, channels, depth = 'uchar' } = image.info;
-  const dtype = options?.dtype ?? depths[depth] ?? 'uint8';
-  const shape = [height, width, channels];
-  // Pixels of another depth, or a compressed image, would be read as other values.
-  if (image.data.byteLength * 8 !== height * width * channels * parseDType(dtype).itemBits) {
-    throw new LayoutError(`Expected the bytes of raw ${dtype} pixels; use raw(), and pass { dtype }`, shape);
-  }
-  return share(image.data, { shape, dtype }, options);
+export const sharpAdapter: Adapter = {
+  name: 'sharp',
+  object: 'a raw image of sharp, { data, info }',
+  get dtypes() {
+    return Object.values(depths);
+  },
+  is: isSharp,
+  from: fromSharp,
+  to: toSharp,
+};
+
+export function isSharp(value: object): value is SharpImage {
+  const { data, info } = value as SharpImage;
+  return ArrayBuffer.isView(data) && typeof info?.channels === 'number' && typeof info.height === 'number';
 }
 
-/** A sharp pipeline that reads its pixels from the memory of a `uint8` tensor: `toSharp(x, sharp)`. */
-export function toSharp<T>(source: object, sharp: (input: never, options: never) => T, options?: LendOptions): T {
-  return lend(
-    source,
-    ['uint8'],
-    'sharp',
-    sharp,
-    'call',
-    'use toSharp(x, sharp), with the function',
+/** What to do with a pipeline of sharp, and with bytes alone. */
+export const rawAdvice = 'use await image.raw().toBuffer({ resolveWithObject: true })';
+
+/** True for what `sharp(file)` returns. */
+export function isPipeline(value: object): boolean {
+  const { raw, toBuffer } = value as Record<string, unknown>;
+  return typeof raw === 'function' && typeof toBuffer === 'function';
+}
+
+/** A tensor over the pixels of a raw image. */
+export function fromSharp<D extends DType>(image: SharpImage, options: SharpOptions<D> & { dtype: D }): Tensor<D>;
+export function fromSharp(image: SharpImage, options?: SharpOptions): Tensor;
+export function fromSharp(image: SharpImage, options?: SharpOptions): Tensor {
+  return takeObject({
+    adapter: sharpAdapter,
+    value: image,
     options,
-    (array, { shape, ndim }) => {
-      const [height, width, channels = 1] = shape;
-      if (ndim < 2 || ndim > 3) throw new LayoutError('Expected rows by columns by channels for an image', shape);
-      return callLibrary('sharp', () => sharp(array as never, { raw: { width, height, channels } } as never));
+    ownOptions: { dtype: true },
+    advise: (value) => (ArrayBuffer.isView(value) || isPipeline(value) ? rawAdvice : undefined),
+    read: () => {
+      const array = readMemory(image.data);
+      const { width, height, channels, depth = 'uchar' } = image.info;
+      const dtype = options?.dtype ?? depths[depth] ?? 'uint8';
+      const shape = [height, width, channels];
+      // Pixels of another depth, or a compressed image, would be read as other values.
+      if (array.byteLength * 8 !== height * width * channels * parseDType(dtype).itemBits) {
+        throw new LayoutError(`Expected the bytes of raw ${dtype} pixels; use raw(), and pass { dtype }`, shape);
+      }
+      return share({ adapter: sharpAdapter, array, layout: { shape, dtype }, options });
     },
+  });
+}
+
+/**
+ * A sharp pipeline that reads its pixels from the memory of a `uint8`, `uint16` or `float32` tensor: `toSharp(x, sharp)`.
+ * Values of the last two go from 0 to 65,535.
+ */
+export function toSharp<T>(source: DLPackSource, sharp: (input: never, options: never) => T, options?: ToOptions): T {
+  return lend({
+    adapter: sharpAdapter,
+    source,
+    library: { value: sharp, property: 'call', usage: 'toSharp(x, sharp), with the function' },
+    options,
+    dtypes: ['uint8', 'uint16', 'float32'],
+    make: ({ array, tensor: { shape } }) => {
+      checkImage(shape);
+      const [height, width, channels = 1] = shape;
+      return sharp(array as never, { raw: { width, height, channels } } as never);
+    },
+  });
+}
+
+/** Throws unless a shape is rows by columns, or rows by columns by one to four channels. */
+function checkImage(shape: readonly number[]): void {
+  const isChannels = (length: number | undefined) => length !== undefined && length >= 1 && length <= 4;
+  if (shape.length === 2 || (shape.length === 3 && isChannels(shape[2]))) return;
+  const isPlanes = shape.length === 3 && isChannels(shape[0]);
+  throw new LayoutError(
+    `Expected rows by columns by one to four channels for sharp but received [${shape.join(', ')}]` +
+      (isPlanes ? '; channels are first here, so use x.transpose([1, 2, 0])' : ''),
+    shape,
   );
 }

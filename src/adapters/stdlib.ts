@@ -1,39 +1,57 @@
 /** `@stdlib/ndarray`, with strides, offsets and a mark for read-only arrays. */
 
 import { checkDType, type DType, dtypeOfArray, parseDType } from '../dtype.js';
+import type { DLPackSource } from '../protocol/managed.js';
 import type { Tensor } from '../tensor.js';
-import {
-  type AdaptOptions,
-  checkAdapt,
-  hasFloat16,
-  type LendOptions,
-  lend,
-  lendStorage,
-  memoryOf,
-  share,
-} from './share.js';
+import { type Adapter, takeObject } from './adapter.js';
+import { hasFloat16, readCount, readMemory } from './fields.js';
+import { lend } from './lend.js';
+import type { AdaptOptions, ToOptions } from './options.js';
+import { share } from './share.js';
 
 /** The part of a stdlib ndarray that the adapter uses. `dtype` is a string, or an object with that string. */
 export interface StdlibArray {
+  /** The elements: a typed array. */
   readonly data: object;
+  /** The element type, by its name in stdlib. */
   readonly dtype: unknown;
   /** Arrays, which the library declares as collections. */
   readonly shape: ArrayLike<number>;
+  /** The strides, in elements. */
   readonly strides: ArrayLike<number>;
+  /** The place of the first element in `data`. */
   readonly offset: number;
+  /** `'row-major'` or `'column-major'`. */
   readonly order: string;
-  readonly flags?: { readonly READONLY?: boolean };
+  /** Properties of the memory. */
+  readonly flags?: {
+    /** True: the array refuses writes. */
+    readonly READONLY?: boolean;
+  };
 }
 
 const plainNames = ['float32', 'float64', 'int8', 'int16', 'int32', 'uint8', 'uint16', 'uint32', 'float16'];
 /** These are in classes of the library's own. */
 const otherNames = ['bool', 'complex64', 'complex128'];
 
+export const stdlibAdapter: Adapter = {
+  name: 'stdlib',
+  object: 'a stdlib ndarray',
+  get dtypes() {
+    return [...plainNames, ...otherNames];
+  },
+  is: isStdlib,
+  from: fromStdlib,
+  to: toStdlib,
+};
+
+/** An ndarray of scijs has an order but no strides, and a tf.Tensor has strides but no order. */
 export function isStdlib(value: object): value is StdlibArray {
-  const { data, strides, offset, order } = value as StdlibArray;
+  const { data, shape, strides, offset, order } = value as StdlibArray;
   return (
     typeof data === 'object' &&
     data !== null &&
+    Array.isArray(shape) &&
     Array.isArray(strides) &&
     typeof offset === 'number' &&
     typeof order === 'string'
@@ -42,47 +60,50 @@ export function isStdlib(value: object): value is StdlibArray {
 
 /** A tensor over the memory of a stdlib ndarray, with its strides. */
 export function fromStdlib(value: StdlibArray, options?: AdaptOptions): Tensor {
-  // An ndarray of scijs has an order but no strides, and a tf.Tensor has strides but no order.
-  checkAdapt(value, value?.strides && value.order, 'a stdlib ndarray', options);
-  const { data, offset, flags } = value;
-  const { shape, strides } = value as unknown as Record<'shape' | 'strides', number[]>;
-  const given = String(value.dtype);
-  let name = (given === 'uint8c' ? 'uint8' : given) as DType;
-  if (!otherNames.includes(name)) {
-    checkDType(name, plainNames, 'DLPack');
-    // The library reads the elements of the array, whatever dtype it was given. Those of float16 are bits on some runtimes.
-    if (name !== 'float16') name = (dtypeOfArray(data)?.name as DType) ?? name;
-  }
-  const layout = {
-    shape,
-    dtype: name,
-    strides: shape.length === 0 ? [] : strides, // an array without axes has one stride
-    byteOffset: (offset * parseDType(name).itemBits) / 8,
-    readonly: flags?.READONLY === true,
-  };
-  return share(memoryOf(data), layout, options);
+  return takeObject({
+    adapter: stdlibAdapter,
+    value,
+    options,
+    read: () => {
+      const { data, offset, flags } = value;
+      const { shape, strides } = value as unknown as Record<'shape' | 'strides', number[]>;
+      const given = String(value.dtype);
+      let dtype = (given === 'uint8c' ? 'uint8' : given) as DType;
+      checkDType(dtype, stdlibAdapter.dtypes, 'DLPack');
+      // The library reads the elements of the array, whatever dtype it was given. Those of float16 are bits on some runtimes.
+      if (dtype !== 'float16' && !otherNames.includes(dtype)) dtype = dtypeOfArray(data)?.name ?? dtype;
+      return share({
+        adapter: stdlibAdapter,
+        array: readMemory(data),
+        layout: {
+          shape,
+          dtype,
+          strides: shape.length === 0 ? [] : strides, // an array without axes has one stride
+          byteOffset: (readCount(offset, 'offset') * parseDType(dtype).itemBits) / 8,
+          readonly: flags?.READONLY === true,
+        },
+        options,
+      });
+    },
+  });
 }
 
 /** A stdlib ndarray over the memory of a tensor, with its strides: `toStdlib(x, ndarray)`. */
 export function toStdlib<T>(
-  source: object,
+  source: DLPackSource,
   ndarray: { new (dtype: never, data: never, shape: number[], strides: number[], offset: number, order: never): T },
-  options?: LendOptions,
+  options?: ToOptions,
 ): T {
-  const make = (array: object, { dtype, shape, strides }: Tensor, offset: number) => {
-    const steps = shape.length === 0 ? [0] : [...strides];
-    return new ndarray(dtype as never, array as never, [...shape], steps, offset, 'row-major' as never);
-  };
-  return lend(
+  return lend({
+    adapter: stdlibAdapter,
     source,
-    hasFloat16() ? plainNames : plainNames.slice(0, -1),
-    'stdlib',
-    ndarray,
-    'call',
-    'use toStdlib(x, ndarray), with the class',
+    library: { value: ndarray, property: 'call', usage: 'toStdlib(x, ndarray), with the class' },
     options,
-    make,
-    null,
-    lendStorage,
-  );
+    dtypes: hasFloat16() ? plainNames : plainNames.slice(0, -1),
+    hasStrides: true,
+    make: ({ array, tensor: { dtype, shape, strides }, offset }) => {
+      const steps = shape.length === 0 ? [0] : [...strides];
+      return new ndarray(dtype as never, array as never, [...shape], steps, offset, 'row-major' as never);
+    },
+  });
 }

@@ -2,18 +2,34 @@
 
 import { checkDType, type DType } from '../dtype.js';
 import { ArgumentTypeError, BufferError } from '../errors.js';
+import type { DLPackSource } from '../protocol/managed.js';
 import type { GPUBufferLike } from '../storage/storage.js';
 import type { Tensor } from '../tensor.js';
+import { type Adapter, type NamedDType, takeObject } from './adapter.js';
+import { readRelease } from './fields.js';
 import { gpuBuffers } from './gpu-buffers.js';
-import { type AdaptOptions, checkAdapt, type LendOptions, lend, share } from './share.js';
+import { lend } from './lend.js';
+import type { AdaptOptions, ToOptions } from './options.js';
+import { share } from './share.js';
 
 /** The part of `tf.Tensor` that the adapter uses. */
 export interface TensorFlowTensor {
+  /** The lengths of the axes. */
   readonly shape: readonly number[];
+  /** The element type, by its name in TensorFlow.js. */
   readonly dtype: string;
+  /** The key of the memory in its backend. */
   readonly dataId: object;
+  /** True after `dispose()`. */
   readonly isDisposed?: boolean;
+  /** Returns the elements as a typed array, and waits for them. */
   dataSync(): unknown;
+}
+
+/** The options of {@link fromTensorFlow}. */
+export interface TensorFlowOptions extends AdaptOptions {
+  /** `tf.backend()` of TensorFlow.js on WebGPU: shares the tensor's GPUBuffer. */
+  backend?: object;
 }
 
 /** The internals of the WebGPU backend that sharing a buffer needs. The public `dataToGPU` always copies. */
@@ -33,19 +49,25 @@ interface GpuBackend {
 
 /** `tf`, or another object with its `tensor` function. */
 export interface TensorFlowModule<T> {
+  /** Returns the backend that computes. */
   backend?(): unknown;
+  /** Makes a tensor from a typed array or a GPUBuffer. */
   tensor(values: never, shape: never, dtype: never): T;
 }
 
-/** Bits of `GPUBufferUsage`, which is not a global in every runtime. An enum, because bundles contain only its number. */
-enum Usage {
-  StorageAndCopies = 128 | 8 | 4,
-}
+/** STORAGE, COPY_SRC and COPY_DST of `GPUBufferUsage`, which is not a global in every runtime. */
+const USAGE = 128 | 4 | 8;
 
-const library = 'TensorFlow.js';
+export const tensorFlowAdapter: Adapter = {
+  name: 'TensorFlow.js',
+  object: 'a live tf.Tensor',
+  dtypes: ['float32', 'int32', 'bool', 'complex64'],
+  is: isTensorFlow,
+  from: fromTensorFlow,
+  to: toTensorFlow,
+};
+
 const gpuNames = ['float32', 'int32'];
-// The mark of a pure call lets a bundler omit the list from a program that does not use this adapter.
-const names = /* @__PURE__ */ gpuNames.concat('bool', 'complex64');
 
 export function isTensorFlow(value: object): value is TensorFlowTensor {
   const { dataId, shape, dataSync } = value as TensorFlowTensor;
@@ -57,18 +79,35 @@ export function isTensorFlow(value: object): value is TensorFlowTensor {
  * shares its buffer with `{ backend: tf.backend() }`. Otherwise the values are downloaded. The memory stays valid after
  * the `tf.Tensor` was disposed.
  */
-export function fromTensorFlow(value: TensorFlowTensor, options?: AdaptOptions): Tensor {
-  checkAdapt(value, value?.isDisposed ? null : value?.dataId, 'a live tf.Tensor', options);
-  const { dataId, dtype, shape } = value;
-  checkDType(dtype, names, 'DLPack');
-  const backend = options?.backend as GpuBackend | undefined;
-  if (!backend) {
-    const array = value.dataSync();
-    // A backend with its own memory makes a new array each time. Check only where it matters, because a download is slow.
-    const copied = options?.copy === false && value.dataSync() !== array && 'the backend has its own memory';
-    return share(array, { shape, dtype: dtype as DType }, options, copied);
-  }
+export function fromTensorFlow<T extends TensorFlowTensor>(
+  value: T,
+  options?: TensorFlowOptions,
+): Tensor<NamedDType<T['dtype']>> {
+  return takeObject<TensorFlowOptions, Tensor>({
+    adapter: tensorFlowAdapter,
+    value,
+    options,
+    ownOptions: { backend: true },
+    read: () => {
+      if (value.isDisposed) throw new ArgumentTypeError('value', tensorFlowAdapter.object, value);
+      checkDType(value.dtype, tensorFlowAdapter.dtypes, 'DLPack');
+      const backend = options?.backend as GpuBackend | undefined;
+      return backend ? fromBackend(value, backend, options) : fromValues(value, options);
+    },
+  }) as Tensor<NamedDType<T['dtype']>>;
+}
+
+function fromValues(value: TensorFlowTensor, options: TensorFlowOptions | undefined): Tensor {
+  const { dtype, shape } = value;
+  const array = value.dataSync();
+  // A backend with its own memory makes a new array each time. Check only where it matters, because a download is slow.
+  const copied = options?.copy === false && value.dataSync() !== array && 'the backend has its own memory';
+  return share({ adapter: tensorFlowAdapter, array, layout: { shape, dtype: dtype as DType }, options, copied });
+}
+
+function fromBackend(value: TensorFlowTensor, backend: GpuBackend, options: TensorFlowOptions | undefined): Tensor {
   if (!backend.submitQueue) throw new ArgumentTypeError('backend', 'tf.backend() on WebGPU', backend);
+  const { dataId, dtype, shape } = value;
   const { hold } = gpuBuffers();
   // A second tensor over the same data keeps the buffer from being reused.
   const held = (value as TensorFlowTensor & { clone(): HeldTensor }).clone();
@@ -83,7 +122,9 @@ export function fromTensorFlow(value: TensorFlowTensor, options?: AdaptOptions):
     }
     return memory.resource;
   };
-  return hold(read, dtype as DType, shape, () => held.dispose(), { ...options, gpuDevice: backend.device }, gpuNames);
+  const asked = { ...options, gpuDevice: backend.device };
+  const release = readRelease(tensorFlowAdapter, held, 'dispose');
+  return hold({ read, dtype: dtype as DType, shape, release, options: asked, dtypes: gpuNames });
 }
 
 interface HeldTensor {
@@ -98,26 +139,35 @@ interface HeldTensor {
  * TensorFlow.js does not report when it drops a GPUBuffer, so the collector releases the buffer after the last `tf.Tensor`
  * over it. A copy is in a buffer of TensorFlow.js, which reuses it.
  */
-export function toTensorFlow<T>(source: object, tf: TensorFlowModule<T>, options?: LendOptions): T {
+export function toTensorFlow<T>(source: DLPackSource, tf: TensorFlowModule<T>, options?: ToOptions): T {
   // A new array for the shape, because TensorFlow.js takes twice the time for a frozen one.
-  const make = (values: object, { shape, dtype }: Tensor) =>
+  const construct = (values: object, { shape, dtype }: Tensor) =>
     tf.tensor(values as never, [...shape] as never, dtype as never);
-  return lend(source, names.slice(0, 3), library, tf, 'tensor', 'use toTensorFlow(x, tf)', options, make, (tensor) => {
-    const size = tensor.nbytes;
-    const backend = tf.backend?.() as GpuBackend | undefined;
-    if (!backend?.device) throw new BufferError(`Expected ${library} on WebGPU; use tf.setBackend('webgpu')`);
-    const acquire = () => {
-      const gpuBuffer = backend.bufferManager.acquireBuffer(size, Usage.StorageAndCopies);
-      return { gpuBuffer, release: () => backend.bufferManager.releaseBuffer(gpuBuffer) };
-    };
-    // Exactly this size, because TensorFlow.js returns the padding of a larger buffer as elements.
-    const need = { library, size, acquire, dtypes: gpuNames, gpuDevice: backend.device, isExact: true };
-    return gpuBuffers().lend(tensor, need, options, (lent) => {
-      const made = make({ buffer: lent.gpuBuffer, zeroCopy: true }, tensor);
-      const { dataId } = made as unknown as TensorFlowTensor;
-      backend.tensorMap.get(dataId).external = !lent.isGiven;
-      lent.keepFor(dataId);
-      return made;
-    });
+  return lend({
+    adapter: tensorFlowAdapter,
+    source,
+    library: { value: tf, property: 'tensor', usage: 'toTensorFlow(x, tf)' },
+    options,
+    dtypes: ['float32', 'int32', 'bool'],
+    make: ({ array, tensor }) => construct(array, tensor),
+    makeOnGpu: (tensor) => {
+      const { name: library } = tensorFlowAdapter;
+      const size = tensor.nbytes;
+      const backend = tf.backend?.() as GpuBackend | undefined;
+      if (!backend?.device) throw new BufferError(`Expected ${library} on WebGPU; use tf.setBackend('webgpu')`);
+      const acquire = () => {
+        const gpuBuffer = backend.bufferManager.acquireBuffer(size, USAGE);
+        return { gpuBuffer, release: () => backend.bufferManager.releaseBuffer(gpuBuffer) };
+      };
+      // Exactly this size, because TensorFlow.js returns the padding of a larger buffer as elements.
+      const need = { library, size, acquire, dtypes: gpuNames, gpuDevice: backend.device, isExact: true };
+      return gpuBuffers().lend(tensor, need, options, (lent) => {
+        const made = construct({ buffer: lent.gpuBuffer, zeroCopy: true }, tensor);
+        const { dataId } = made as unknown as TensorFlowTensor;
+        backend.tensorMap.get(dataId).external = !lent.isGiven;
+        lent.keepFor(dataId);
+        return made;
+      });
+    },
   });
 }

@@ -1,15 +1,47 @@
-/** `VideoFrame` of WebCodecs. Its pixels are outside JavaScript memory, so both directions copy. */
+/** `VideoFrame` of WebCodecs. Its pixels are outside JavaScript memory, so both directions copy, on the host or on a GPU. */
 
-import { BufferError, LayoutError } from '../errors.js';
+import { BufferError, isUsable, LayoutError } from '../errors.js';
+import type { DLPackSource } from '../protocol/managed.js';
 import { Tensor } from '../tensor.js';
-import { type AdaptOptions, callLibrary, checkAdapt, checkCopied, lend } from './share.js';
+import { type Adapter, awaitLibrary, takeObject } from './adapter.js';
+import { gpuBuffers } from './gpu-buffers.js';
+import type { FromImageOptions } from './image-options.js';
+import { lend } from './lend.js';
+import { type AdaptOptions, checkCopied, type ToOptions } from './options.js';
 
 /** The part of `VideoFrame` that the adapter uses. */
 export interface VideoFrameLike {
-  readonly visibleRect: { readonly width: number; readonly height: number } | null;
+  /** The part of the frame that is shown; null after `close()`. */
+  readonly visibleRect: {
+    /** The width in pixels. */
+    readonly width: number;
+    /** The height in pixels. */
+    readonly height: number;
+  } | null;
+  /** Copies the pixels into memory. */
   copyTo(target: never, options?: never): Promise<unknown>;
+  /** Returns how many bytes `copyTo` writes. */
   allocationSize(options?: never): number;
 }
+
+/** The options of {@link toVideoFrame}. */
+export interface VideoFrameOptions extends ToOptions {
+  /** Microseconds from the start of the video. */
+  timestamp: number;
+  /** Microseconds. */
+  duration?: number;
+}
+
+const copied = 'the pixels of a VideoFrame are copied';
+
+export const videoFrameAdapter: Adapter = {
+  name: 'VideoFrame',
+  object: 'a VideoFrame',
+  dtypes: ['uint8'],
+  is: isVideoFrame,
+  from: fromVideoFrame,
+  to: toVideoFrame,
+};
 
 export function isVideoFrame(value: object): value is VideoFrameLike {
   const { copyTo, allocationSize } = value as VideoFrameLike;
@@ -18,13 +50,31 @@ export function isVideoFrame(value: object): value is VideoFrameLike {
 
 /**
  * The visible pixels of a frame as rows by columns by red, green, blue and alpha, converted by the browser if the frame
- * has another format. The caller closes the frame.
+ * has another format. With a GPUDevice as `device` the pixels never reach the host, and the tensor is that of `fromImage`. The
+ * caller closes the frame.
  */
-export async function fromVideoFrame(frame: VideoFrameLike, options?: AdaptOptions): Promise<Tensor> {
-  checkAdapt(frame, frame?.copyTo, 'a VideoFrame', options);
-  checkCopied(options, 'the pixels of a VideoFrame are copied');
-  if (frame.visibleRect === null) throw new BufferError('Expected an open VideoFrame but this one was closed');
-  const { width, height } = frame.visibleRect;
+export async function fromVideoFrame(frame: VideoFrameLike, options?: AdaptOptions): Promise<Tensor<'uint8'>>;
+export async function fromVideoFrame(frame: VideoFrameLike, options: FromImageOptions): Promise<Tensor>;
+export async function fromVideoFrame(
+  frame: VideoFrameLike,
+  options?: AdaptOptions | FromImageOptions,
+): Promise<Tensor> {
+  if (isUsable(options) && 'device' in options) return gpuBuffers().image(frame, options);
+  return takeObject({
+    adapter: videoFrameAdapter,
+    value: frame,
+    options,
+    read: async () => {
+      checkCopied(options, copied);
+      return awaitLibrary(videoFrameAdapter.name, () => pixelsOf(frame));
+    },
+  });
+}
+
+async function pixelsOf(frame: VideoFrameLike): Promise<Tensor<'uint8'>> {
+  const { visibleRect } = frame;
+  if (visibleRect === null) throw new BufferError('Expected an open VideoFrame but this one was closed');
+  const { width, height } = visibleRect;
   const tensor = Tensor.empty([height, width, 4], 'uint8');
   try {
     await frame.copyTo(tensor.data as never, { format: 'RGBA', layout: [{ offset: 0, stride: width * 4 }] } as never);
@@ -35,27 +85,30 @@ export async function fromVideoFrame(frame: VideoFrameLike, options?: AdaptOptio
   }
 }
 
-/** A `VideoFrame` with the pixels of a `uint8` tensor. The caller closes the frame. */
-export function toVideoFrame<T = VideoFrameLike>(
-  source: object,
-  init: { timestamp: number; duration?: number },
-  Made: { new (data: never, init: never): T } = (globalThis as never as { VideoFrame: never }).VideoFrame,
+/** A `VideoFrame` with the pixels of a `uint8` tensor, always a copy: `toVideoFrame(x, VideoFrame, { timestamp: 0 })`. The caller closes it. */
+export function toVideoFrame<T>(
+  source: DLPackSource,
+  VideoFrame: { new (data: never, init: never): T },
+  options: VideoFrameOptions,
 ): T {
-  return lend(
+  return lend({
+    adapter: videoFrameAdapter,
     source,
-    ['uint8'],
-    'VideoFrame',
-    Made,
-    'call',
-    'use toVideoFrame(x, init, VideoFrame), with the class',
-    undefined,
-    (array, { shape, ndim }) => {
+    library: {
+      value: VideoFrame,
+      property: 'call',
+      usage: 'toVideoFrame(x, VideoFrame, { timestamp }), with the class',
+    },
+    options,
+    ownOptions: { timestamp: true, duration: true },
+    copied,
+    make: ({ array, tensor: { shape, ndim } }) => {
       const [codedHeight, codedWidth, channels] = shape;
       if (ndim !== 3 || channels !== 4) {
         throw new LayoutError('Expected rows by columns by four channels for VideoFrame', shape);
       }
-      const whole = { format: 'RGBA', codedWidth, codedHeight, ...init };
-      return callLibrary('VideoFrame', () => new Made(array as never, whole as never));
+      const { copy, ...times } = options ?? {};
+      return new VideoFrame(array as never, { format: 'RGBA', codedWidth, codedHeight, ...times } as never);
     },
-  );
+  });
 }

@@ -2,50 +2,69 @@
 
 import { dtypeOfArray } from '../dtype.js';
 import { UnsupportedDTypeError } from '../errors.js';
+import type { DLPackSource } from '../protocol/managed.js';
 import type { Tensor } from '../tensor.js';
-import { type AdaptOptions, arrayClasses, checkAdapt, type LendOptions, lend, memoryOf, share } from './share.js';
+import { type Adapter, takeObject } from './adapter.js';
+import { arrayClasses, readCount, readMemory } from './fields.js';
+import { lend } from './lend.js';
+import { isStrided } from './ndarray.js';
+import type { AdaptOptions, ToOptions } from './options.js';
+import { share } from './share.js';
 
 /** What `zarr.get` returns. Strides count elements. */
 export interface ZarritaChunk<A = object> {
+  /** The elements. */
   readonly data: A;
+  /** The lengths of the axes. */
   readonly shape: number[];
+  /** The strides, in elements. */
   readonly stride: number[];
 }
 
+export const zarritaAdapter: Adapter = {
+  name: 'zarrita',
+  object: 'a chunk of zarrita, { data, shape, stride }',
+  get dtypes() {
+    return [...arrayClasses(), 'bool'];
+  },
+  is: isZarrita,
+  from: fromZarrita,
+  to: toZarrita,
+};
+
 export function isZarrita(value: object): value is ZarritaChunk {
-  const { data, shape, stride } = value as ZarritaChunk;
-  return (
-    typeof data === 'object' && data !== null && Array.isArray(shape) && Array.isArray(stride) && !('offset' in value)
-  );
+  return isStrided(value) && !('offset' in value);
 }
 
 /** A tensor over the memory of a chunk, with its strides. */
 export function fromZarrita(value: ZarritaChunk, options?: AdaptOptions): Tensor {
-  // Other libraries have a function or a number of the name stride.
-  checkAdapt(
+  return takeObject({
+    adapter: zarritaAdapter,
     value,
-    Array.isArray(value?.stride) ? value.data : null,
-    'a chunk of zarrita, { data, shape, stride }',
+    is: isStrided,
     options,
-  );
-  // A chunk has no offset, but an ndarray is a chunk with one.
-  const { data, shape, stride, offset = 0 } = value as ZarritaChunk & { readonly offset?: number };
-  if (dtypeOfArray(data) !== undefined) {
-    const byteOffset = offset * (data as Uint8Array).BYTES_PER_ELEMENT;
-    return share(data, { shape, strides: stride, byteOffset }, options);
-  }
-  if ('chars' in data || Array.isArray(data)) {
-    throw new UnsupportedDTypeError('string', 'Expected a chunk of numbers but received one of strings or objects');
-  }
-  return share(memoryOf(data), { shape, strides: stride, dtype: 'bool' }, options);
+    read: () => {
+      const { data, shape, stride: strides, offset = 0 } = value as ZarritaChunk & { readonly offset?: number };
+      const natural = dtypeOfArray(data);
+      if (natural === undefined && ('chars' in data || Array.isArray(data))) {
+        throw new UnsupportedDTypeError('string', 'Expected a chunk of numbers but received one of strings or objects');
+      }
+      const array = readMemory(data);
+      const byteOffset = readCount(offset, 'offset') * array.BYTES_PER_ELEMENT;
+      // zarrita has booleans in a class of its own.
+      const dtype = natural?.name ?? 'bool';
+      return share({ adapter: zarritaAdapter, array, layout: { shape, strides, dtype, byteOffset }, options });
+    },
+  });
 }
 
 /** A chunk over the memory of a tensor, for `zarr.set`: `toZarrita(x)`. */
-export function toZarrita(source: object, options?: LendOptions): ZarritaChunk<ArrayBufferView> {
-  // A chunk is a plain object, so its class is Object, and the user passes no module.
-  return lend(source, arrayClasses(), 'zarrita', Object, 'call', '', options, (data, { shape, strides }) => ({
-    data,
-    shape: [...shape],
-    stride: [...strides],
-  }));
+export function toZarrita(source: DLPackSource, options?: ToOptions): ZarritaChunk<ArrayBufferView> {
+  return lend({
+    adapter: zarritaAdapter,
+    source,
+    options,
+    dtypes: arrayClasses(),
+    make: ({ array, tensor: { shape, strides } }) => ({ data: array, shape: [...shape], stride: [...strides] }),
+  });
 }
