@@ -1,13 +1,15 @@
 /** dlpack build: compiles the addon from the installed package, if no prebuilt addon fits. */
 
 import { spawnSync } from 'node:child_process';
-import { copyFileSync, existsSync, mkdirSync, mkdtempSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { randomUUID } from 'node:crypto';
+import { copyFileSync, existsSync, mkdirSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { availableParallelism, tmpdir } from 'node:os';
+import { availableParallelism } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { LoadError } from '../errors.js';
 import { findTarget } from '../native/target.js';
+import { withTemporaryFolder } from '../tvm-ffi/compile/private-folder.js';
 import { runCommand } from '../tvm-ffi/compile/tool.js';
 import { findCompiler } from '../tvm-ffi/compile/toolchain.js';
 import { type Command, parse, UsageError } from './command.js';
@@ -21,7 +23,7 @@ interface Flags {
 }
 
 /** The folder with node_api.h: in node-api-headers beside the package or here, or in the Node installation. */
-function findHeaders(): string {
+export function findHeaders(): string {
   const places = [packageFolder(), process.cwd()].map((folder) => {
     try {
       return join(dirname(createRequire(join(folder, 'package.json')).resolve('node-api-headers')), 'include');
@@ -40,8 +42,8 @@ function findHeaders(): string {
 }
 
 /** Runs a compiler. The error contains its output. */
-async function execute(command: string, args: readonly string[], cwd: string): Promise<void> {
-  const { isDone, status, output } = await runCommand(command, args, cwd);
+export async function execute(command: string, args: readonly string[], cwd: string): Promise<void> {
+  const { isDone, status, output } = await runCommand(command, args, { cwd });
   if (isDone) return;
   throw new LoadError(
     'the addon that this compiler makes',
@@ -115,20 +117,20 @@ async function build(target: string): Promise<void> {
   if (existsSync(target) && statSync(target).isDirectory()) {
     throw new UsageError(`expected a file for --out but "${target}" is a folder`);
   }
-  const folder = mkdtempSync(join(tmpdir(), 'dlpack-build-'));
-  const beside = `${target}.${process.pid}`;
+  const beside = `${target}.${randomUUID()}`;
   try {
     // First, because a folder that cannot be written should not be noticed after minutes of compiling.
     mkdirSync(dirname(target), { recursive: true });
-    writeFileSync(beside, '');
-    const linked = await compile(folder);
-    tryLoading(linked);
-    copyFileSync(linked, beside);
+    writeFileSync(beside, '', { flag: 'wx' }); // fails if the name exists, and follows no link
+    await withTemporaryFolder('the addon that was compiled', async (folder) => {
+      const linked = await compile(folder);
+      tryLoading(linked);
+      copyFileSync(linked, beside);
+    });
     renameSync(beside, target);
   } finally {
     progress('');
     rmSync(beside, { force: true });
-    rmSync(folder, { recursive: true, force: true });
   }
 }
 

@@ -6,26 +6,39 @@
  */
 
 import { createRequire } from 'node:module';
+import { printableLines } from '../base/printable.js';
 import { isDLPackError } from '../errors.js';
 import { shipped } from '../native/shipped.js';
 import { command as build } from './build.js';
 import { type Command, UsageError } from './command.js';
+import { command as conformance } from './conformance.js';
+import { command as demo } from './demo.js';
 import { command as doctor } from './doctor.js';
+import { command as inspect } from './inspect.js';
 import { packageVersion } from './package.js';
 import { command as rayWorker } from './ray-worker.js';
 import { command as types } from './types.js';
 
 shipped.load = () => createRequire(import.meta.url)('../native/addon.cjs');
 
-const commands: Record<string, Command> = { doctor, build, types, 'ray-worker': rayWorker };
+const commands: Record<string, Command> = {
+  demo,
+  doctor,
+  inspect,
+  conformance,
+  build,
+  types,
+  'ray-worker': rayWorker,
+};
 
 const help = `Usage: dlpack <command> [options]
 
-  doctor   check this machine: runtime, addon, Python, TVM-FFI and CUDA, each with a real exchange
-  build    compile the addon for this machine
-  types    write TypeScript declarations for a library of TVM-FFI kernels
-
-  ray-worker   the program that Ray starts for tasks and actors written in JavaScript
+  demo          show one tensor to every library that is here, at one address
+  doctor        check this machine: runtime, addon, Python, TVM-FFI and CUDA, each with a real exchange
+  inspect       list the tensors of a file, or the functions of a kernel library
+  conformance   check that a library follows the exchange protocol, docs/spec.md
+  build         compile the addon for this machine
+  types         write TypeScript declarations for TVM-FFI kernels or Python modules
 
   --help      show help, also after a command
   --version   show the version
@@ -52,7 +65,9 @@ async function main([name, ...args]: string[]): Promise<number> {
     }
     // Our errors and file system errors explain themselves. Only unexpected errors need a stack.
     const isKnown = isDLPackError(error) || typeof (error as { code?: unknown }).code === 'string';
-    process.stderr.write(`${isKnown ? (error as Error).message : ((error as Error).stack ?? error)}\n`);
+    // They may quote a file, whose names may contain what a terminal obeys.
+    const text = isKnown ? (error as Error).message : String((error as Error).stack ?? error);
+    process.stderr.write(`${printableLines(text)}\n`);
     return 1;
   }
 }

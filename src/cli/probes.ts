@@ -1,27 +1,60 @@
 /** Real exchanges with the libraries on this machine: each probe writes on one side and reads on the other. */
 
+import { existsSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { adapt } from '../adapters/index.js';
 import { devices, loadDriver } from '../cuda/index.js';
 import { isDLPackError } from '../errors.js';
 import { fromDLPack, Tensor } from '../index.node.js';
 import { exportManaged } from '../native/export.js';
 import { importManaged } from '../native/import.js';
+import { findInstalled } from '../native/installed.js';
+import { loadRuntime, loadSession } from '../onnxruntime/index.js';
 import { findExecutable } from '../python/find.js';
 import { python } from '../python/index.js';
 import { getGlobalFunc, loadLibrary, registerGlobalFunc } from '../tvm-ffi/index.js';
 import { divide, installCommand, quote } from './remedies.js';
 import { type Check, check, type State } from './report.js';
 
-/** Each probe runs in a separate process. */
-const all = { native: probeNative, python: probePython, 'tvm-ffi': probeTvmFfi, cuda: probeCuda };
+/** How each library of Python imports a tensor. Libraries with immutable arrays are only read from. */
+const pythonLibraries = {
+  numpy: { module: 'numpy', writes: true },
+  torch: { module: 'torch', writes: true },
+  jax: { module: 'jax.numpy', writes: false },
+};
 
-export type Probe = keyof typeof all;
-export const probes = Object.keys(all) as Probe[];
+/** How each library of JavaScript makes an object with the elements 1, 2, 3 that `adapt` takes. */
+// biome-ignore lint/suspicious/noExplicitAny: the libraries are not dependencies, so their types are unknown
+const javaScriptLibraries: Record<string, (library: any) => object | Promise<object>> = {
+  'onnxruntime-node': ({ Tensor }) => new Tensor('float32', new Float32Array([1, 2, 3]), [3]),
+  sharp: ({ default: sharp }) =>
+    sharp(new Uint8Array([1, 2, 3]), { raw: { width: 1, height: 1, channels: 3 } })
+      .raw()
+      .toBuffer({ resolveWithObject: true }),
+  '@huggingface/transformers': ({ Tensor }) => new Tensor('float32', new Float32Array([1, 2, 3]), [3]),
+};
+
+/** Each probe runs in a separate process. */
+const all: Readonly<Record<string, () => Check[] | Promise<Check[]>>> = {
+  native: probeNative,
+  python: probePython,
+  ...Object.fromEntries(Object.keys(pythonLibraries).map((name) => [name, () => [probePythonLibrary(name)]])),
+  'tvm-ffi': probeTvmFfi,
+  cuda: probeCuda,
+  onnxruntime: probeOnnxRuntime,
+  ...Object.fromEntries(Object.keys(javaScriptLibraries).map((name) => [name, () => probeJavaScriptLibrary(name)])),
+};
+
+export type Probe = string;
+export const probes: readonly Probe[] = Object.keys(all);
 export const isProbe = (name: string): name is Probe => Object.hasOwn(all, name);
+export const isPythonLibrary = (name: string): name is keyof typeof pythonLibraries => name in pythonLibraries;
 
 /** Runs a probe. An unexpected error counts as a problem of the probed library. */
-export function runProbe(probe: Probe): Check[] {
+export async function runProbe(probe: Probe): Promise<Check[]> {
   try {
-    return all[probe]();
+    return await (all[probe] as () => Check[])();
   } catch (error) {
     return [failed(probe, 'problem', error)];
   }
@@ -54,44 +87,52 @@ function probeNative(): Check[] {
   return [judge('exchange', shared, 'managed tensors, without a copy', 'what was written is not there')];
 }
 
-/** How each library imports a tensor. Libraries with immutable arrays are only read from. */
-const libraries: Record<string, { module: string; take: string; writes: boolean }> = {
-  numpy: { module: 'numpy', take: 'from_dlpack', writes: true },
-  torch: { module: 'torch', take: 'from_dlpack', writes: true },
-  jax: { module: 'jax.numpy', take: 'from_dlpack', writes: false },
-};
+/** The variables that change what Python loads, with their values. */
+const pythonVariables = () => ['PYTHONHOME', 'PYTHONPATH'].filter((name) => process.env[name]);
 
 function probePython(): Check[] {
-  let py: ReturnType<typeof python>;
+  const variables = pythonVariables().map((name) => `${name}=${process.env[name]}`);
   try {
-    py = python();
+    const py = python();
+    const { version, executable } = py.import<{ version: string; executable: string }>('sys');
+    return [check('python', 'ok', [version.split(' ')[0], executable, ...variables].join(', '))];
   } catch (error) {
-    return [failed('python', 'absent', error, ['VIRTUAL_ENV=/path/to/venv npx dlpack doctor'])];
+    const { VIRTUAL_ENV } = process.env;
+    const isNamed = Boolean(VIRTUAL_ENV) || existsSync('.venv');
+    const isMissing = (error as { cause?: { code?: string } }).cause?.code === 'ENOENT';
+    const remedies = [VIRTUAL_ENV ? 'unset VIRTUAL_ENV' : existsSync('.venv') ? 'uv venv --clear' : 'uv venv'];
+    const found = failed('python', isMissing && !isNamed ? 'absent' : 'problem', error, remedies);
+    const advice = variables.map((text) => `${text} is set: is it meant for this Python?`);
+    return [{ ...found, advice: [...found.advice, ...advice] }];
   }
-  const sys = py.import('sys');
-  const version = String(sys.version).split(' ')[0];
-  const checks = [check('python', 'ok', `${version}, ${String(sys.executable)}`)];
-  const find = py.import('importlib.util').find_spec;
-  for (const [name, { module, take, writes }] of Object.entries(libraries)) {
-    try {
-      if (find(name) === null) {
-        checks.push(check(name, 'absent', 'not installed', [installCommand(py, name)]));
-        continue;
-      }
-      const library = py.import(module);
-      using x = Tensor.from([1, 2, 3], { dtype: 'float32' });
-      const array = library[take](x);
-      const arrived = writes
-        ? isShared(x, () => array.__setitem__(0, 42))
-        : String(fromDLPack(array).toArray()) === '1,2,3';
-      const found = String(py.import(name).__version__);
-      const how = writes ? 'without a copy' : 'there and back';
-      checks.push(judge(name, arrived, `${found}, ${how}`, `${found}: what was written did not arrive`));
-    } catch (error) {
-      checks.push(failed(name, 'problem', error));
-    }
+}
+
+function probePythonLibrary(name: string): Check {
+  const { module, writes } = pythonLibraries[name as keyof typeof pythonLibraries];
+  const py = python();
+  if (py.import('importlib.util').find_spec(name) === null) {
+    return check(name, 'absent', 'not installed', [installCommand(py, name)]);
   }
-  return checks;
+  const library = py.import(module);
+  using x = Tensor.from([1, 2, 3], { dtype: 'float32' });
+  const array = library.from_dlpack(x);
+  const arrived = writes
+    ? isShared(x, () => array.__setitem__(0, 42))
+    : String(fromDLPack(array).toArray()) === '1,2,3';
+  const found = String(py.import(name).__version__);
+  const how = writes ? 'without a copy' : 'there and back';
+  return judge(name, arrived, `${found}, ${how}`, `${found}: what was written did not arrive`);
+}
+
+/** A library of the working folder's project. Nothing about one that it does not have. */
+async function probeJavaScriptLibrary(name: string): Promise<Check[]> {
+  const path = findInstalled(name, resolve('package.json'));
+  if (path === null) return [];
+  const library = await import(pathToFileURL(path).href);
+  const make = javaScriptLibraries[name] as (library: unknown) => object | Promise<object>;
+  using tensor = adapt(await make({ ...library.default, ...library }));
+  const arrived = String(tensor.toArray()) === '1,2,3';
+  return [judge(name, arrived, `${path}, read as a tensor`, 'its elements did not arrive')];
 }
 
 function probeTvmFfi(): Check[] {
@@ -109,6 +150,27 @@ function probeTvmFfi(): Check[] {
   const call = getGlobalFunc('dlpack.doctor');
   const arrived = isShared(x, () => call(x));
   return [judge('tvm-ffi', arrived, `${path}, without a copy`, 'what was written did not arrive')];
+}
+
+/** A model with y = max(x, 0) for three elements. */
+const relu = 'CAo6NwoMCgF4EgF5IgRSZWx1EgVncmFwaFoPCgF4EgoKCAgBEgQKAggDYg8KAXkSCgoICAESBAoCCANCBAoAEA0=';
+
+async function probeOnnxRuntime(): Promise<Check[]> {
+  let text: string;
+  try {
+    const { version, path, from } = loadRuntime();
+    text = `${version}, ${path}, from ${from}`;
+  } catch (error) {
+    if (!process.env.DLPACK_ONNXRUNTIME) return [failed('onnxruntime', 'absent', error)];
+    return [{ ...failed('onnxruntime', 'problem', error), remedies: ['unset DLPACK_ONNXRUNTIME'] }];
+  }
+  using session = await loadSession(Buffer.from(relu, 'base64'));
+  using x = Tensor.from([42, -1, 2], { dtype: 'float32' });
+  using y = Tensor.zeros([3], 'float32');
+  await session.run({ x }, { outputs: { y } });
+  return [
+    judge('onnxruntime', y.get(0) === 42, `${text}, without a copy`, `${text}: a model did not write its output`),
+  ];
 }
 
 function probeCuda(): Check[] {

@@ -9,12 +9,11 @@ export function quote(word: string): string {
 }
 
 const programs = ['apt', 'apk', 'brew', 'npm', 'npx', 'nvm', 'pyenv', 'uv', 'winget', 'xcode-select', 'nvidia-smi'];
-const command = new RegExp(
-  `(?:^|: )((?:[A-Z_]+=\\S+ )*(?:${programs.join('|')}|'[^']*python[^']*'|[^ ']*python[\\d.]*) .*)$`,
-);
-
 /** Divides the suggestions of an error into commands and sentences. */
 export function divide(suggestions: readonly string[]): { remedies: string[]; advice: string[] } {
+  const command = new RegExp(
+    `(?:^|: )((?:[A-Z_]+=\\S+ )*(?:${programs.join('|')}|'[^']*python[^']*'|[^ ']*python[\\d.]*) .*)$`,
+  );
   const found = suggestions.map((text) => command.exec(text)?.[1]);
   return {
     remedies: found.filter((text) => text !== undefined),

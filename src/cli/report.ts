@@ -35,17 +35,23 @@ export interface Report {
 
 const marks = { ok: ['✓', 'green'], absent: ['–', 'yellow'], problem: ['✗', 'red'] } as const;
 
-export function reportText({ version, checks, ok }: Report): string {
-  const width = Math.max(...checks.map(({ name }) => name.length));
-  const lines = [`dlpack ${version}`, ''];
-  for (const { name, state, text, remedies, advice } of checks) {
-    const [mark, colour] = marks[state];
-    lines.push(`${paint(colour, mark)} ${name.padEnd(width)}  ${text}`);
-    for (const remedy of remedies) lines.push(`  ${''.padEnd(width)}  ${paint('dim', '→')} ${remedy}`);
-    for (const sentence of advice) lines.push(`  ${''.padEnd(width)}  ${paint('dim', sentence)}`);
-  }
-  lines.push('', ok ? 'Nothing is wrong.' : 'There are problems. Paste the commands after → to fix them.', '');
-  return lines.join('\n');
+/** The longest name, because lines are written before all names are known. */
+const width = '@huggingface/transformers'.length;
+
+/** The lines of one check. */
+export function checkText({ name, state, text, remedies, advice }: Check): string {
+  const [mark, colour] = marks[state];
+  const more = [...remedies.map((remedy) => `${paint('dim', '→')} ${remedy}`), ...advice.map((it) => paint('dim', it))];
+  return [
+    `${paint(colour, mark)} ${name.padEnd(width)}  ${text}`,
+    ...more.map((it) => `  ${''.padEnd(width)}  ${it}`),
+    '',
+  ].join('\n');
+}
+
+/** The last lines. */
+export function endText({ ok }: Report): string {
+  return `\n${ok ? 'Nothing is wrong.' : 'There are problems. Paste the commands after → to fix them.'}\n`;
 }
 
 const cell = (text: string) => text.replaceAll('|', '\\|').replaceAll('\n', ' ');

@@ -1,0 +1,99 @@
+/** Cases for native producers whose memory is not plain host memory: streams, and memory that the host can reach. */
+
+import type { DLDevice } from '../device.js';
+import { type Case, casesFrom, expect, must, nameOf, passes, type Row, skip, thrown } from './case.js';
+import type { Environment } from './environment.js';
+import type { Producer } from './exports.js';
+import { type NativeContext, withStruct } from './native-exports.js';
+import { matrix } from './recipes.js';
+import { dlpack, IS_COPIED } from './reference.js';
+import { hasForm, type Subject } from './subject.js';
+
+function makeOn({ producer }: NativeContext, device: DLDevice): Producer {
+  const tensor = passes('a tensor', () => producer.makeOn?.(matrix, device) ?? null);
+  return (tensor ?? skip(`the library has no tensors on devices of type ${device.type}`)) as Producer;
+}
+
+/** Makes a tensor on a device, hands it to `body` and disposes it. */
+function withTensor(context: NativeContext, type: number, body: (tensor: Producer) => void): void {
+  const tensor = makeOn(context, { type, id: 0 });
+  try {
+    body(tensor);
+  } finally {
+    context.producer.dispose?.(tensor);
+  }
+}
+
+/** Memory that the host reaches beside that of a device (2.4.1). */
+const reachable = [
+  ['cudaHost', 3],
+  ['rocmHost', 11],
+  ['cudaManaged', 13],
+] as const;
+
+/** The streams of a device (2.2). */
+const streams = [
+  ['cuda', 2, [null, -1n, 1n, 2n], [0n, -2n]],
+  ['rocm', 10, [null, -1n, 0n], [1n, 2n, -2n]],
+  ['cudaManaged', 13, [null, -1n, 1n, 2n], [0n, -2n]],
+] as const;
+
+const on = (
+  id: string,
+  section: string,
+  title: string,
+  type: number,
+  check: (context: NativeContext, tensor: Producer) => void,
+): Row<NativeContext> =>
+  must(id, section, title, (context) => withTensor(context, type, (tensor) => check(context, tensor)));
+
+const rows: readonly Row<NativeContext>[] = [
+  ...reachable.flatMap(([name, type]) => [
+    on(`dp.${name}.device`, '2.4.1', 'exports memory that the host reaches with its type and the id 0', type, (c, x) =>
+      withStruct(c, x, {}, ({ device }) =>
+        expect(
+          device.type === type && device.id === 0,
+          `device { type: ${type}, id: 0 }`,
+          `received { type: ${device.type}, id: ${device.id} }`,
+        ),
+      ),
+    ),
+    on(`dp.${name}.host`, '2.4.2', 'shares it as host memory, with the requested device', type, (c, x) =>
+      withStruct(c, x, {}, (own) =>
+        withStruct(c, x, { device: { type: 1, id: 0 }, copy: false }, ({ device, data, flags, byteOffset }) => {
+          expect(device.type === 1, 'device type 1', `received ${device.type}`);
+          const isSame = data + BigInt(byteOffset) === own.data + BigInt(own.byteOffset);
+          expect(isSame && (flags & IS_COPIED) === 0, 'the same memory', 'received a copy');
+        }),
+      ),
+    ),
+    on(`dp.${name}.id`, '2.4.1', 'ignores the id of a request for it', type, (c, x) =>
+      withStruct(c, x, { device: { type, id: 5 }, copy: false }),
+    ),
+  ]),
+  ...streams.flatMap(([name, type, allowed, refused]) => [
+    ...allowed.map((stream) =>
+      on(`dp.${name}.stream.${stream}`, '2.2', `takes the stream ${stream}`, type, (c, x) =>
+        withStruct(c, x, { stream }, ({ device }) =>
+          expect(device.type === type, `device type ${type}`, `received ${device.type}`),
+        ),
+      ),
+    ),
+    ...refused.map((stream) =>
+      on(`dp.${name}.stream.not${stream}`, '2.2', `refuses the stream ${stream} with a BufferError`, type, (_, x) => {
+        const found = nameOf(thrown('an error', () => x[dlpack]({ native: 'only', stream })));
+        expect(found === 'BufferError', 'an error named BufferError', `received ${found}`);
+      }),
+    ),
+  ]),
+  ...(['cuda', 'rocm'] as const).map((name) =>
+    on(`dp.${name}.host`, '2.1', 'refuses to share device memory with the host', name === 'cuda' ? 2 : 10, (_, x) => {
+      thrown('an error', () => x[dlpack]({ native: 'only', device: { type: 1, id: 0 }, copy: false }));
+    }),
+  ),
+];
+
+export function deviceCases({ producer }: Subject, environment: Environment): Case[] {
+  if (producer?.makeOn === undefined || !hasForm(producer, 'external') || environment.peer === undefined) return [];
+  return casesFrom(rows, { producer, environment, peer: environment.peer });
+}

@@ -1,0 +1,49 @@
+/**
+ * `dlpack/conformance`: cases that show whether a library follows the exchange protocol of docs/spec.md.
+ *
+ * ```ts fragment: needs a test runner
+ * for (const { id, title, run } of casesOf(subject)) test(`${id}: ${title}`, run);
+ * ```
+ *
+ * @module
+ */
+
+import type { Case } from './case.js';
+import { consumerCases } from './consumer.js';
+import { deviceCases } from './devices.js';
+import type { Environment } from './environment.js';
+import { nativeConsumerCases } from './native-consumer.js';
+import { nativeProducerCases } from './native-producer.js';
+import { producerCases } from './producer.js';
+import { checkSubject, type Subject } from './subject.js';
+import { webgpuCases } from './webgpu.js';
+
+export { type Case, ConformanceError, type Level } from './case.js';
+export type { Environment } from './environment.js';
+export { pairCases } from './pairs.js';
+export type { Peer } from './peer.js';
+export type { Recipe } from './recipes.js';
+export { formatReport, type ReportFormat } from './report.js';
+export { type Outcome, type Report, type Result, type RunCasesOptions, runCases, SPECIFICATION } from './run.js';
+export type {
+  ConsumerOptions,
+  ConsumerSubject,
+  Form,
+  ProducerSubject,
+  Subject,
+  Taken,
+  View,
+} from './subject.js';
+
+/** Every case that applies to a library. */
+export function casesOf(subject: Subject, environment: Environment = {}): Case[] {
+  checkSubject(subject);
+  return [
+    ...producerCases(subject, environment),
+    ...consumerCases(subject, environment),
+    ...nativeProducerCases(subject, environment),
+    ...nativeConsumerCases(subject, environment),
+    ...deviceCases(subject, environment),
+    ...webgpuCases(subject, environment),
+  ];
+}
