@@ -12,12 +12,13 @@
  */
 
 export * from './abi/index.js';
-// Other subpaths have types of these names.
-export { DLDataType, DLDevice, DLTensor } from './abi/index.js';
+// The core has types of these names.
+export { DLDataType, DLDevice } from './abi/index.js';
 export * from './adapters/index.js';
+export * from './debug/index.js';
 export * from './files/index.js';
-export type { Scalar } from './index.js';
 export * from './index.js';
 export * from './mdspan/index.js';
+export * from './pyodide/index.js';
 export * from './wasm/index.js';
 export * from './webgpu/index.js';

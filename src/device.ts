@@ -1,25 +1,51 @@
-/** Devices: every device type of DLPack 1.3, as a string (`'cpu'`, `'cuda:1'`) and as `(type, id)`. */
+/** Devices: every device type of DLPack, as a string (`'cpu'`, `'cuda:1'`) and as `(type, id)`. */
 
+import { nearest } from './base/options.js';
 import { ArgumentTypeError, describe, isUsable, UnsupportedDeviceError } from './errors.js';
 
-/** `DLDeviceType` of dlpack.h 1.3. DLPack never assigned the numbers 5 and 6. */
+/**
+ * `DLDeviceType` of dlpack.h: those of version 1.3 and, from 19 on, those that its main branch has added. DLPack never assigned the
+ * numbers 5 and 6.
+ */
 export const DeviceType = {
-  cpu: 1, // kDLCPU
-  cuda: 2, // kDLCUDA
-  cuda_host: 3, // kDLCUDAHost
-  opencl: 4, // kDLOpenCL
-  vulkan: 7, // kDLVulkan
-  metal: 8, // kDLMetal
-  vpi: 9, // kDLVPI
-  rocm: 10, // kDLROCM
-  rocm_host: 11, // kDLROCMHost
-  ext_dev: 12, // kDLExtDev
-  cuda_managed: 13, // kDLCUDAManaged
-  oneapi: 14, // kDLOneAPI
-  webgpu: 15, // kDLWebGPU
-  hexagon: 16, // kDLHexagon
-  maia: 17, // kDLMAIA
-  trn: 18, // kDLTrn
+  /** Host memory. `kDLCPU`. */
+  cpu: 1,
+  /** Memory of an NVIDIA GPU. `kDLCUDA`. */
+  cuda: 2,
+  /** Host memory that CUDA has pinned. `kDLCUDAHost`. */
+  cuda_host: 3,
+  /** An OpenCL buffer. `kDLOpenCL`. */
+  opencl: 4,
+  /** A Vulkan buffer. `kDLVulkan`. */
+  vulkan: 7,
+  /** A Metal buffer. `kDLMetal`. */
+  metal: 8,
+  /** A Verilog simulator. `kDLVPI`. */
+  vpi: 9,
+  /** Memory of an AMD GPU. `kDLROCM`. */
+  rocm: 10,
+  /** Host memory that ROCm has pinned. `kDLROCMHost`. */
+  rocm_host: 11,
+  /** A device for experiments. `kDLExtDev`. */
+  ext_dev: 12,
+  /** CUDA memory that moves between host and GPU. `kDLCUDAManaged`. */
+  cuda_managed: 13,
+  /** Unified memory of oneAPI. `kDLOneAPI`. */
+  oneapi: 14,
+  /** A GPUBuffer. `kDLWebGPU`. */
+  webgpu: 15,
+  /** A Qualcomm Hexagon processor. `kDLHexagon`. */
+  hexagon: 16,
+  /** A Microsoft MAIA accelerator. `kDLMAIA`. */
+  maia: 17,
+  /** An AWS Trainium accelerator. `kDLTrn`. */
+  trn: 18,
+  /** A Google TPU. `kDLTPU`. */
+  tpu: 19,
+  /** Host memory that is pinned for a TPU. `kDLTPUHost`. */
+  tpu_host: 20,
+  /** A Huawei Ascend accelerator. `kDLAscend`. */
+  ascend: 21,
 } as const;
 
 /** Names of device types. */
@@ -32,8 +58,11 @@ export type Device = DeviceKind | `${DeviceKind}:${number}`;
 
 /** The part of WebGPU's `GPUDevice` that identifies one. A real `GPUDevice` fits. */
 export interface GPUDeviceLike {
+  /** Takes copies and commands. */
   readonly queue: object;
+  /** Resolves when the device is lost. */
   readonly lost: Promise<unknown>;
+  /** Makes a GPUBuffer. */
   createBuffer(descriptor: { size: number; usage: number }): object;
 }
 
@@ -42,22 +71,52 @@ export type DeviceArgument = Device | GPUDeviceLike;
 
 /** The two numbers of `DLDevice`. */
 export interface DLDevice {
+  /** One of `DeviceType`. */
   readonly type: number;
+  /** Counts from 0; 0 for host memory. */
   readonly id: number;
 }
 
 /** A device. There is one frozen object for each device. */
 export interface DeviceInfo extends DLDevice {
+  /** The name of the device, such as `'cuda:0'`. */
   readonly name: Device;
+  /** The name without a number. */
   readonly kind: DeviceKind;
   /** The CPU can read and write this memory through its address. */
   readonly isHostAccessible: boolean;
 }
 
 /** Host, pinned and managed memory. It always has the device id 0 (dlpack.h), which the name omits. */
-const hostAccessible: ReadonlySet<DeviceKind> = new Set(['cpu', 'cuda_host', 'rocm_host', 'cuda_managed']);
+const hostAccessible: ReadonlySet<DeviceKind> = new Set(['cpu', 'cuda_host', 'rocm_host', 'cuda_managed', 'tpu_host']);
+
+/** Kinds whose memory has addresses: the same list as in native/descriptor.h. */
+const addressable: ReadonlySet<DeviceKind> = new Set([...hostAccessible, 'cuda', 'rocm', 'oneapi']);
+
+/**
+ * True if the `data` of a tensor on this device is an address, so that an offset can be added to it. Elsewhere it is an
+ * object of the driver (`id<MTLBuffer>` on Metal, `cl_mem` of OpenCL), and the offset stays beside it.
+ */
+export function isAddressable({ kind }: DeviceInfo): boolean {
+  return addressable.has(kind);
+}
 
 const kinds = Object.keys(DeviceType) as DeviceKind[];
+/** What other libraries call these devices. */
+const otherNames: Readonly<Record<string, string>> = {
+  gpu: "cuda' or 'webgpu",
+  nvidia: 'cuda',
+  pinned: 'cuda_host',
+  mps: 'metal',
+  hip: 'rocm',
+  amd: 'rocm',
+  xpu: 'oneapi',
+  sycl: 'oneapi',
+  cl: 'opencl',
+  npu: 'ascend',
+  host: 'cpu',
+  wasm: 'cpu',
+};
 const cache = new Map<string, DeviceInfo>();
 const byType = new Map<number, DeviceInfo>();
 
@@ -72,7 +131,7 @@ function makeDevice(kind: DeviceKind, id: number): DeviceInfo {
   return info;
 }
 
-/** The device of a `DLDevice`. Throws an error that names the number if DLPack 1.3 does not define the type. */
+/** The device of a `DLDevice`. Throws an error that names the number if this package does not know the type. */
 export function deviceFromType(type: number, id: number): DeviceInfo {
   if (typeof type !== 'number' || typeof id !== 'number') {
     throw new ArgumentTypeError('device', 'the numbers type and id', [type, id]);
@@ -84,7 +143,7 @@ export function deviceFromType(type: number, id: number): DeviceInfo {
   if (kind === undefined) {
     throw new UnsupportedDeviceError(
       `${type}:${id}`,
-      `Expected a device type of DLPack 1.3 (1 to 4, 7 to 18) but received ${type} (device id ${id})`,
+      `Expected a device type (1 to 4, 7 to ${DeviceType.ascend}) but received ${type} (device id ${id}); a newer version of this package may know it`,
     );
   }
   if (!Number.isInteger(id) || id < 0 || id > 0x7fffffff) {
@@ -115,11 +174,24 @@ export function gpuDeviceOf({ kind, id }: DeviceInfo): object | null {
   return kind === 'webgpu' ? (gpuDevices[id]?.deref() ?? null) : null;
 }
 
-function isGPUDevice(device: object): device is GPUDeviceLike {
+/** True for an object with the parts of a GPUDevice that identify one. */
+export function isGPUDevice(device: object): device is GPUDeviceLike {
   return 'queue' in device && 'lost' in device && 'createBuffer' in device;
 }
 
-/** A device given as a name (`'cuda'` means `'cuda:0'`), as `DLDevice` numbers, or as a GPUDevice. */
+/**
+ * Looks up a device.
+ *
+ * @param device - A name (`'cuda'` means `'cuda:0'`), the two numbers of `DLDevice`, or a GPUDevice.
+ * @returns Its name, kind, numbers, and whether the CPU can read its memory.
+ * @throws UnsupportedDeviceError if DLPack 1.3 has no such device; the message says which name was probably meant.
+ *
+ * @example
+ * ```ts
+ * import { parseDevice } from 'dlpack';
+ * console.log(parseDevice('cuda').name, parseDevice('cpu').isHostAccessible); // cuda:0 true
+ * ```
+ */
 export function parseDevice(device: DeviceArgument | DLDevice): DeviceInfo {
   if (isUsable(device)) {
     if ('type' in device) return deviceFromType(device.type, device.id);
@@ -133,15 +205,30 @@ export function parseDevice(device: DeviceArgument | DLDevice): DeviceInfo {
   const match = /^([a-z_]+)(?::([0-9]{1,10}))?$/.exec(device);
   const kind = match?.[1];
   if (kind === undefined || !Object.hasOwn(DeviceType, kind)) {
-    throw new UnsupportedDeviceError(
-      String(device),
-      `Expected a device but received ${describe(device)}; kinds are ${kinds.join(', ')}, each with a number such as "cuda:1"`,
-    );
+    const name = device.toLowerCase().replace(/[^a-z_].*/, '');
+    const near = Object.hasOwn(otherNames, name) ? otherNames[name] : nearest(name, kinds);
+    const meant = device.startsWith(`${near}:`) ? null : near; // only its number is wrong
+    // A list of all kinds would hide the remedy.
+    const remedy = meant
+      ? `did you mean '${meant}'?`
+      : `kinds are ${kinds.join(', ')}, each with a number such as "cuda:1"`;
+    throw new UnsupportedDeviceError(String(device), `Expected a device but received ${describe(device)}; ${remedy}`);
   }
   return deviceFromType(DeviceType[kind as DeviceKind], match?.[2] === undefined ? 0 : Number(match[2]));
 }
 
-/** The name of a `DLDevice`. */
+/**
+ * Returns the name of a `DLDevice`.
+ *
+ * @param device - The two numbers.
+ * @throws UnsupportedDeviceError if DLPack 1.3 has no such device.
+ *
+ * @example
+ * ```ts
+ * import { formatDevice } from 'dlpack';
+ * console.log(formatDevice({ type: 2, id: 1 })); // cuda:1
+ * ```
+ */
 export function formatDevice(device: DLDevice): Device {
   return parseDevice(device).name;
 }

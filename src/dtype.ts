@@ -1,85 +1,20 @@
 /**
- * Element types: every type code of DLPack 1.3, by name and by `(code, bits, lanes)`.
+ * Element types: every type code of DLPack, by name and by `(code, bits, lanes)`.
  *
  * A name is a base such as `'float32'`, `'bfloat16'`, `'float8_e4m3fn'` or `'int4'`, followed by `'x4'` for four vector
  * lanes: `'float32x4'`.
  */
 
 import { nearest } from './base/options.js';
+import { arrayTagOf, isView } from './base/primordials.js';
+import { baseTable, TypeCode } from './dtype-table.js';
 import { ArgumentTypeError, checkCount, describe, isUsable, LayoutError, UnsupportedDTypeError } from './errors.js';
 
-/** `DLDataTypeCode` of dlpack.h 1.3. */
-export const TypeCode = {
-  int: 0, // kDLInt
-  uint: 1, // kDLUInt
-  float: 2, // kDLFloat
-  handle: 3, // kDLOpaqueHandle
-  bfloat: 4, // kDLBfloat
-  complex: 5, // kDLComplex
-  bool: 6, // kDLBool
-  float8_e3m4: 7,
-  float8_e4m3: 8,
-  float8_e4m3b11fnuz: 9,
-  float8_e4m3fn: 10,
-  float8_e4m3fnuz: 11,
-  float8_e5m2: 12,
-  float8_e5m2fnuz: 13,
-  float8_e8m0fnu: 14,
-  float6_e2m3fn: 15,
-  float6_e3m2fn: 16,
-  float4_e2m1fn: 17,
-} as const;
+export type { Float16Data } from './base/float16.js';
+export { TypeCode } from './dtype-table.js';
 
-/** `Float16Array` where the runtime has it (Node 24, Bun, Deno, browsers), raw bits in a `Uint16Array` elsewhere. */
-export type Float16Data =
-  | Uint16Array
-  | (typeof globalThis extends { Float16Array: { prototype: infer F } } ? F : never);
-
-const float16Array = ((globalThis as { Float16Array?: unknown }).Float16Array ?? Uint16Array) as {
-  readonly BYTES_PER_ELEMENT: 2;
-  readonly prototype: Float16Data;
-};
-
-/** Every base dtype: its type code, its bits, and the class of its typed arrays. */
-const baseTable = {
-  bool: [TypeCode.bool, 8, Uint8Array],
-  int1: [TypeCode.int, 1, Uint8Array],
-  int2: [TypeCode.int, 2, Uint8Array],
-  int4: [TypeCode.int, 4, Uint8Array],
-  int8: [TypeCode.int, 8, Int8Array],
-  int16: [TypeCode.int, 16, Int16Array],
-  int32: [TypeCode.int, 32, Int32Array],
-  int64: [TypeCode.int, 64, BigInt64Array],
-  int128: [TypeCode.int, 128, Uint8Array],
-  uint1: [TypeCode.uint, 1, Uint8Array],
-  uint2: [TypeCode.uint, 2, Uint8Array],
-  uint4: [TypeCode.uint, 4, Uint8Array],
-  uint8: [TypeCode.uint, 8, Uint8Array],
-  uint16: [TypeCode.uint, 16, Uint16Array],
-  uint32: [TypeCode.uint, 32, Uint32Array],
-  uint64: [TypeCode.uint, 64, BigUint64Array],
-  uint128: [TypeCode.uint, 128, Uint8Array],
-  float16: [TypeCode.float, 16, float16Array],
-  float32: [TypeCode.float, 32, Float32Array],
-  float64: [TypeCode.float, 64, Float64Array],
-  float128: [TypeCode.float, 128, Uint8Array],
-  bfloat16: [TypeCode.bfloat, 16, Uint16Array],
-  complex32: [TypeCode.complex, 32, Uint16Array],
-  complex64: [TypeCode.complex, 64, Float32Array],
-  complex128: [TypeCode.complex, 128, Float64Array],
-  float8_e3m4: [TypeCode.float8_e3m4, 8, Uint8Array],
-  float8_e4m3: [TypeCode.float8_e4m3, 8, Uint8Array],
-  float8_e4m3b11fnuz: [TypeCode.float8_e4m3b11fnuz, 8, Uint8Array],
-  float8_e4m3fn: [TypeCode.float8_e4m3fn, 8, Uint8Array],
-  float8_e4m3fnuz: [TypeCode.float8_e4m3fnuz, 8, Uint8Array],
-  float8_e5m2: [TypeCode.float8_e5m2, 8, Uint8Array],
-  float8_e5m2fnuz: [TypeCode.float8_e5m2fnuz, 8, Uint8Array],
-  float8_e8m0fnu: [TypeCode.float8_e8m0fnu, 8, Uint8Array],
-  float6_e2m3fn: [TypeCode.float6_e2m3fn, 6, Uint8Array],
-  float6_e3m2fn: [TypeCode.float6_e3m2fn, 6, Uint8Array],
-  float4_e2m1fn: [TypeCode.float4_e2m1fn, 4, Uint8Array],
-  handle: [TypeCode.handle, 64, BigUint64Array],
-} as const;
+/** Type codes that are defined later have higher numbers. */
+const HIGHEST_CODE = Math.max(...Object.values(TypeCode));
 
 /**
  * The typed array of each base dtype. Where JavaScript has no matching array, the array shows raw bits: one
@@ -93,7 +28,12 @@ export type BaseDType = keyof DTypeMap;
 /** Every dtype name. */
 export type DType = BaseDType | `${BaseDType}x${number}`;
 
-type BaseOf<D extends DType> = D extends BaseDType ? D : D extends `${infer B extends BaseDType}x${number}` ? B : never;
+/** The dtype of one lane: `BaseOf<'float32x4'>` is `'float32'`. */
+export type BaseOf<D extends DType> = D extends BaseDType
+  ? D
+  : D extends `${infer B extends BaseDType}x${number}`
+    ? B
+    : never;
 
 /** The typed array of a dtype: `TypedArrayOf<'int64'>` is `BigInt64Array`. */
 export type TypedArrayOf<D extends DType> = DTypeMap[BaseOf<D>];
@@ -103,17 +43,18 @@ export type TypedArray = DTypeMap[BaseDType];
 
 /** A complex number. */
 export interface Complex {
+  /** The real part. */
   readonly re: number;
+  /** The imaginary part. */
   readonly im: number;
 }
 
-type WideInteger = 'int64' | 'uint64' | 'int128' | 'uint128' | 'handle';
-type ComplexName = 'complex32' | 'complex64' | 'complex128';
-type ScalarOfBase<B extends BaseDType> = B extends WideInteger
+/** The JavaScript value of one lane. */
+export type ScalarOfBase<B extends BaseDType> = B extends 'int64' | 'uint64' | 'int128' | 'uint128' | 'handle'
   ? bigint
   : B extends 'bool'
     ? boolean
-    : B extends ComplexName
+    : B extends 'complex32' | 'complex64' | 'complex128' | 'bcomplex32'
       ? Complex
       : B extends 'float128'
         ? Uint8Array
@@ -124,19 +65,26 @@ export type Scalar<D extends DType> = D extends BaseDType ? ScalarOfBase<D> : re
 
 /** The three numbers of `DLDataType`. */
 export interface DLDataType {
+  /** One of `TypeCode`. */
   readonly code: number;
+  /** Bits of one lane. */
   readonly bits: number;
+  /** Values in one element; 1 unless the element is a vector. */
   readonly lanes: number;
 }
 
-type TypedArrayConstructor = {
+/** The class of a typed array. */
+export type TypedArrayConstructor = {
+  /** The size of an element. */
   readonly BYTES_PER_ELEMENT: number;
   new (buffer: ArrayBufferLike, byteOffset: number, length: number): TypedArray;
 };
 
 /** Properties of a dtype. There is one frozen object for each dtype. */
 export interface DTypeInfo extends DLDataType {
+  /** The name, such as `'float32x4'`. */
   readonly name: DType;
+  /** The name without lanes. */
   readonly base: BaseDType;
   /** The four bytes of the struct as one number. */
   readonly packed: number;
@@ -146,6 +94,7 @@ export interface DTypeInfo extends DLDataType {
   readonly isSubByte: boolean;
   /** The address of an element must be a multiple of this number of bytes. */
   readonly alignment: number;
+  /** The class of the arrays that show such elements. */
   readonly array: TypedArrayConstructor;
 }
 
@@ -180,7 +129,7 @@ function makeInfo(base: BaseDType, lanes: number): DTypeInfo {
   return info;
 }
 
-/** The dtype of a `DLDataType`. Throws an error that names the numbers if DLPack 1.3 does not define them. */
+/** The dtype of a `DLDataType`. Throws an error that names the numbers if this package does not know them. */
 export function dtypeFromCode(code: number, bits: number, lanes: number): DTypeInfo {
   if (typeof code !== 'number' || typeof bits !== 'number' || typeof lanes !== 'number') {
     throw new ArgumentTypeError('dtype', 'the numbers code, bits and lanes', [code, bits, lanes]);
@@ -196,7 +145,7 @@ export function dtypeFromCode(code: number, bits: number, lanes: number): DTypeI
     throw new UnsupportedDTypeError(
       numbers,
       codeName === undefined
-        ? `Expected a type code of DLPack 1.3 (0 to 17) but received ${code} ${numbers}`
+        ? `Expected a type code from 0 to ${HIGHEST_CODE} but received ${code} ${numbers}; a newer version of this package may know it`
         : `Expected a width that type code ${code} ('${codeName}') has but received ${bits} bits ${numbers}`,
     );
   }
@@ -210,7 +159,9 @@ export function dtypeFromCode(code: number, bits: number, lanes: number): DTypeI
 export function dtypeFromName(name: string): DTypeInfo {
   const known = byName.get(name);
   if (known !== undefined) return known;
-  if (typeof name !== 'string') throw new ArgumentTypeError('dtype', 'a dtype name such as "float32"', name);
+  if (typeof name !== 'string') {
+    throw new ArgumentTypeError('dtype', 'a dtype name such as "float32"', name, remedyForObject(name));
+  }
   const match = /^([a-z0-9_]+?)(?:x([1-9][0-9]{0,4}))?$/.exec(name);
   const base = match?.[1];
   const lanes = match?.[2] === undefined ? 1 : Number(match[2]);
@@ -230,6 +181,18 @@ function remedyFor(name: string): string {
     : "; names are such as 'float32', 'int64', 'bfloat16', 'bool', 'float32x4' (dtypes lists all of them)";
 }
 
+/** For `torch.float32` and `np.float32`, which are objects of Python here. */
+function remedyForObject(dtype: unknown): string {
+  if (typeof dtype !== 'function') return '';
+  try {
+    const text = String(dtype).replace(/^<class '(.*)'>$/, '$1');
+    const other = otherNames(text);
+    return other === undefined ? '' : `${text} is '${other}' here`;
+  } catch {
+    return ''; // an object that cannot be printed
+  }
+}
+
 /** Names without a number of bits, as in PyTorch. */
 const words: Readonly<Record<string, string>> = {
   half: 'float16',
@@ -246,15 +209,43 @@ function otherNames(name: string): string | undefined {
   return Object.hasOwn(baseTable, meant) ? meant : undefined;
 }
 
-/** A dtype given as a name or as `DLDataType` numbers. */
+/**
+ * Looks up a dtype.
+ *
+ * @param dtype - A name such as `'float32'`, or the three numbers of `DLDataType`.
+ * @returns Its properties: code, bits, lanes, alignment, typed array.
+ * @throws UnsupportedDTypeError if DLPack 1.3 has no such type; the message says which name was probably meant.
+ *
+ * @example
+ * ```ts
+ * import { parseDType } from 'dlpack';
+ * console.log(parseDType('int4').itemBits, parseDType('float32x4').lanes); // 4 4
+ * ```
+ */
 export function parseDType(dtype: DType | DLDataType): DTypeInfo {
   if (isUsable(dtype) && 'code' in dtype) return dtypeFromCode(dtype.code, dtype.bits, dtype.lanes);
   return dtypeFromName(dtype as DType);
 }
 
-/** The name of a `DLDataType`. */
+/**
+ * Returns the name of a `DLDataType`.
+ *
+ * @param dtype - The three numbers.
+ * @throws UnsupportedDTypeError if DLPack 1.3 has no such type.
+ *
+ * @example
+ * ```ts
+ * import { formatDType } from 'dlpack';
+ * console.log(formatDType({ code: 2, bits: 32, lanes: 1 })); // float32
+ * ```
+ */
 export function formatDType(dtype: DLDataType): DType {
   return parseDType(dtype).name;
+}
+
+/** True for dtypes whose elements have a real and an imaginary part. */
+export function isComplex({ code }: DLDataType): boolean {
+  return code === TypeCode.complex || code === TypeCode.bcomplex;
 }
 
 /** Bits from one element to the next. Packed elements lie side by side, padded elements start on a byte. */
@@ -262,7 +253,20 @@ export function strideBits(dtype: DTypeInfo, padded: boolean): number {
   return dtype.isSubByte && padded ? Math.ceil(dtype.itemBits / 8) * 8 : dtype.itemBits;
 }
 
-/** Bytes that `count` consecutive elements occupy. */
+/**
+ * Returns the bytes that consecutive elements occupy.
+ *
+ * @param dtype - From {@link parseDType}.
+ * @param count - The number of elements.
+ * @param padded - Whether each element narrower than a byte has a byte of its own; false when absent.
+ * @throws LayoutError for more than 2^53 - 1 bits.
+ *
+ * @example
+ * ```ts
+ * import { parseDType, sizeBytes } from 'dlpack';
+ * console.log(sizeBytes(parseDType('int4'), 5), sizeBytes(parseDType('int4'), 5, true)); // 3 5
+ * ```
+ */
 export function sizeBytes(dtype: DTypeInfo, count: number, padded = false): number {
   checkCount(count, 'count');
   const bits = count * strideBits(dtype, padded);
@@ -294,25 +298,23 @@ const naturalDTypes = {
 export const arrayDTypes: readonly DType[] = [...new Set(Object.values(naturalDTypes))];
 
 /** The dtype that a typed array naturally has. */
-export type NaturalDType<A> = A extends { readonly [Symbol.toStringTag]: infer Name }
+export type NaturalDType<A> = A extends {
+  /** The name of its class. */
+  readonly [Symbol.toStringTag]: infer Name;
+}
   ? Name extends keyof typeof naturalDTypes
     ? (typeof naturalDTypes)[Name]
     : DType
   : DType;
 
-const tagOf = Object.getOwnPropertyDescriptor(Object.getPrototypeOf(Uint8Array.prototype), Symbol.toStringTag)?.get as (
-  this: unknown,
-) => string | undefined;
-
 /** The usual typed arrays by their prototype, because the tag of an array takes JavaScriptCore 60 ns. */
 const byPrototype = new Map<unknown, DTypeInfo>();
-const { isView } = ArrayBuffer;
 
 /** The dtype a typed array naturally has, or undefined for anything else. Works across realms and subclasses. */
 export function dtypeOfArray(value: unknown): DTypeInfo | undefined {
   const known = isView(value) ? byPrototype.get(Object.getPrototypeOf(value)) : undefined;
   if (known !== undefined) return known;
-  const name = tagOf.call(value);
+  const name = arrayTagOf(value);
   return name === undefined ? undefined : dtypeFromName(naturalDTypes[name as keyof typeof naturalDTypes]);
 }
 

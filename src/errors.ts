@@ -1,5 +1,7 @@
 /**
- * Every error this package throws. One base class, a literal `tag`, typed fields, a `cause`.
+ * Every error this package throws. One base class, a literal `tag`, typed fields, a `cause`. The `name` is that of the
+ * class. The `tag` is the word that a program switches on: the same, except for classes whose errors have a name in the
+ * specification of the protocol (`TypeError`, `ValueError`, `BufferError`).
  *
  * A registered symbol identifies the errors, never `instanceof`, because two copies of the package in one process must
  * understand each other's errors.
@@ -9,20 +11,28 @@ const brand: unique symbol = Symbol.for('dlpack.error') as never;
 
 /** The common base: catch it, or narrow with {@link isDLPackError}. */
 export abstract class DLPackError extends Error {
+  /** The word that a program switches on. docs/errors.md has a section for each class. */
   abstract readonly tag: string;
 
+  /**
+   * Marks the errors of every copy of the package.
+   *
+   * @hidden
+   */
   get [brand](): true {
     return true;
   }
 
+  /** The name of the class, also in minified programs. */
   override get name(): string {
     return this.tag;
   }
 }
 
 /** The errors about one argument. Their tags are Python's names for such errors. */
-abstract class ArgumentError extends DLPackError {
+export abstract class ArgumentError extends DLPackError {
   constructor(
+    /** The name of the argument, or the path to a part of it. */
     readonly argument: string,
     expected: string,
     received: unknown,
@@ -31,18 +41,18 @@ abstract class ArgumentError extends DLPackError {
     super(`Expected ${expected} for ${argument} but received ${describe(received)}${advice && `; ${advice}`}`);
   }
 
-  /** The name differs from the tag, because this class is not JavaScript's own TypeError. */
+  /** Not the tag, because these classes are not JavaScript's own TypeError. */
   override get name(): string {
     return `Argument${this.tag}`;
   }
 }
 
-/** An argument has the wrong JavaScript type. */
+/** An argument has the wrong JavaScript type. Its tag is `'TypeError'`. */
 export class ArgumentTypeError extends ArgumentError {
   readonly tag = 'TypeError';
 }
 
-/** An argument has the right type but an impossible value. */
+/** An argument has the right type but an impossible value. Its tag is `'ValueError'`. */
 export class ArgumentValueError extends ArgumentError {
   readonly tag = 'ValueError';
 }
@@ -53,6 +63,7 @@ export class IndexError extends DLPackError {
 
   constructor(
     message: string,
+    /** The index as it was given; null where there was none. */
     readonly index: unknown,
   ) {
     super(message);
@@ -64,14 +75,37 @@ export class BufferError extends DLPackError {
   readonly tag = 'BufferError';
 }
 
-/** The address of the data is not aligned as the dtype requires. Where a copy is allowed, `fromDLPack` makes one. */
-export class MisalignedError extends BufferError {}
+/**
+ * The address of the data is not aligned as the dtype requires. Where a copy is allowed, `fromDLPack` makes one. Its tag
+ * is `'BufferError'`.
+ */
+export class MisalignedError extends BufferError {
+  override get name(): string {
+    return 'MisalignedError';
+  }
+}
+
+/** No memory is left, on the host or on a device. `nbytes` is the size of the request, if it is known. */
+export class OutOfMemoryError extends DLPackError {
+  readonly tag = 'OutOfMemoryError';
+
+  /** The message says what could not be done. */
+  constructor(
+    what: string,
+    /** The bytes that were asked for; null where nobody knows. */
+    readonly nbytes: number | null = null,
+    options?: { cause?: unknown },
+  ) {
+    super(`Out of memory: ${what}`, options);
+  }
+}
 
 /** The dtype is unknown, or the other side has no such type. */
 export class UnsupportedDTypeError extends DLPackError {
   readonly tag = 'UnsupportedDTypeError';
 
   constructor(
+    /** The dtype as it was given. */
     readonly dtype: string,
     message: string,
   ) {
@@ -84,6 +118,7 @@ export class UnsupportedDeviceError extends DLPackError {
   readonly tag = 'UnsupportedDeviceError';
 
   constructor(
+    /** The device as it was given. */
     readonly device: string,
     message: string,
   ) {
@@ -94,7 +129,9 @@ export class UnsupportedDeviceError extends DLPackError {
 /** Shape and strides are malformed, overflow, reach outside their memory, or would need a copy. */
 export class LayoutError extends DLPackError {
   readonly tag = 'LayoutError';
+  /** The shape that was refused; empty where there was none. */
   readonly shape: readonly number[];
+  /** The strides that were refused; null where there were none. */
   readonly strides: readonly number[] | null;
 
   constructor(message: string, shape: readonly number[] = [], strides: readonly number[] | null = null) {
@@ -109,7 +146,9 @@ export class VersionError extends DLPackError {
   readonly tag = 'VersionError';
 
   constructor(
+    /** The version of the tensor. */
     readonly found: readonly [number, number],
+    /** The newest version that this package reads. */
     readonly supported: readonly [number, number],
   ) {
     super(
@@ -124,8 +163,11 @@ export class SpecError extends DLPackError {
   readonly tag = 'SpecError';
 
   constructor(
+    /** The property that differs, such as `'shape[2]'`. */
     readonly path: string,
+    /** What the spec asks for. */
     readonly expected: string,
+    /** What the tensor has. */
     readonly received: string,
   ) {
     super(`Expected ${expected} for ${path} but received ${received}`);
@@ -152,8 +194,11 @@ export class LoadError extends DLPackError {
   readonly tag = 'LoadError';
 
   constructor(
+    /** The library's name. */
     readonly library: string,
+    /** Where it was looked for, and what happened there. */
     readonly tried: readonly string[],
+    /** What to do about it. */
     readonly suggestions: readonly string[],
     options?: { cause?: unknown },
   ) {
@@ -173,6 +218,7 @@ export class ForeignError extends DLPackError {
   readonly tag = 'ForeignError';
 
   constructor(
+    /** The name of the producer or the library. */
     readonly origin: string,
     message: string,
     options?: { cause?: unknown },
@@ -186,27 +232,65 @@ export class ForeignError extends DLPackError {
  * `isDLPackError(e, 'CudaError')` type-checks in a program that imports `dlpack/cuda`.
  */
 export interface DLPackErrors {
+  /** An argument of another type. */
   TypeError: ArgumentTypeError;
+  /** An argument with an impossible value. */
   ValueError: ArgumentValueError;
+  /** An index outside of the tensor. */
   IndexError: IndexError;
+  /** Data that cannot be exchanged as requested. */
   BufferError: BufferError;
+  /** No memory is left. */
+  OutOfMemoryError: OutOfMemoryError;
+  /** A dtype that the other side does not have. */
   UnsupportedDTypeError: UnsupportedDTypeError;
+  /** A device that this process cannot reach. */
   UnsupportedDeviceError: UnsupportedDeviceError;
+  /** A shape or strides that do not fit. */
   LayoutError: LayoutError;
+  /** A tensor of another major version. */
   VersionError: VersionError;
+  /** A tensor that is not as `expectTensor` asks. */
   SpecError: SpecError;
+  /** A managed tensor that was used before. */
   ConsumedError: ConsumedError;
+  /** A tensor that was disposed. */
   DisposedError: DisposedError;
+  /** A write to read-only memory. */
   ReadOnlyError: ReadOnlyError;
+  /** A library that could not be loaded. */
   LoadError: LoadError;
+  /** A failure of another library. */
   ForeignError: ForeignError;
 }
 
 /** The literal tags of all errors that the program imports. */
 export type DLPackErrorTag = keyof DLPackErrors;
 
-/** True for any error of this package, or with `tag` only for that error. Works across copies of the package. */
+/**
+ * Tells whether a value is an error of this package. Works across copies of the package, where `instanceof` does not.
+ *
+ * @param error - Any caught value.
+ * @returns True if it is, and narrows the type.
+ *
+ * @example
+ * ```ts
+ * import { isDLPackError, Tensor } from 'dlpack';
+ * try {
+ *   Tensor.from([1, 2, 3]).get(3);
+ * } catch (error) {
+ *   console.log(isDLPackError(error, 'IndexError')); // true
+ * }
+ * ```
+ */
 export function isDLPackError(error: unknown): error is DLPackError;
+/**
+ * Tells whether a value is one certain error of this package.
+ *
+ * @param error - Any caught value.
+ * @param tag - The name of the error, such as `'IndexError'`.
+ * @returns True if it is, and narrows the type.
+ */
 export function isDLPackError<T extends DLPackErrorTag>(error: unknown, tag: T): error is DLPackErrors[T];
 export function isDLPackError(error: unknown, tag?: string): boolean {
   if (!isUsable(error)) return false;
@@ -221,6 +305,11 @@ export function checkCount(count: number, argument: string): void {
   }
 }
 
+/** What was received, in words, where {@link describe} would say less about the value. */
+export class Words {
+  constructor(readonly text: string) {}
+}
+
 /** `value (kind)`, short enough for a message. Never throws, so that it does not hide the error being described. */
 export function describe(value: unknown): string {
   try {
@@ -231,6 +320,7 @@ export function describe(value: unknown): string {
 }
 
 function describeReadable(value: unknown): string {
+  if (value instanceof Words) return value.text;
   if (value === null || value === undefined) return String(value);
   switch (typeof value) {
     case 'string':

@@ -2,8 +2,15 @@
 
 import { checkOptions, type OptionNames } from './base/options.js';
 import { type StreamLike, streamHandle } from './base/stream.js';
-import { type DeviceArgument, type DeviceInfo, deviceFromType, deviceOfGPU, parseDevice } from './device.js';
-import { type DType, type DTypeInfo, dtypeFromCode, strideBits } from './dtype.js';
+import {
+  type DeviceArgument,
+  type DeviceInfo,
+  deviceFromType,
+  deviceOfGPU,
+  gpuDeviceOf,
+  parseDevice,
+} from './device.js';
+import { type DType, type DTypeInfo, dtypeFromCode } from './dtype.js';
 import {
   ArgumentTypeError,
   BufferError,
@@ -16,23 +23,29 @@ import {
   UnsupportedDeviceError,
   VersionError,
 } from './errors.js';
-import { checkShape, checkStrides, rowMajorStrides, spanOf } from './layout.js';
+import { checkShape, checkStrides } from './layout.js';
 import { adaptObject } from './protocol/adapters.js';
 import { recordConsumed, releaseOf } from './protocol/deleter.js';
-import { rememberTaken, takeLike } from './protocol/like-last.js';
+import { checkArray, readFlags } from './protocol/fields.js';
 import {
   DLPACK,
   DLPACK_DEVICE,
   DLPACK_VERSION,
   type DLPackProducer,
   type DLPackRequest,
+  type DLPackSource,
+  type ForeignProducer,
   type ManagedTensor,
+  type OpaqueProducer,
 } from './protocol/managed.js';
+import { type Expected, expectTaken, type TensorSpec } from './spec.js';
 import { getBackend } from './storage/backend.js';
-import { Descriptor, Flag, KNOWN_FLAGS } from './storage/descriptor.js';
+import { Descriptor, Flag } from './storage/descriptor.js';
 import { consumerStream, getDeviceBackend, hasDeviceBackend } from './storage/device-backend.js';
 import { type ImportRequest, registered } from './storage/foreign.js';
+import { findLayout } from './storage/layouts.js';
 import {
+  afterError,
   BufferStorage,
   bufferLength,
   type GPUBufferLike,
@@ -40,10 +53,12 @@ import {
   releaseOnError,
   type Storage,
 } from './storage/storage.js';
+import { bufferOfMemory, isWasmMemory, WasmStorage } from './storage/wasm-storage.js';
 import { shareDescriptor, Tensor } from './tensor.js';
 import { copyMisaligned } from './values/copy.js';
-import { descriptorOf, TensorView } from './view.js';
+import { sharedDescriptorOf, TensorView } from './view.js';
 
+/** What an import asks of the producer. */
 export interface FromDLPackOptions {
   /** The target device. When absent, the tensor stays on the producer's device. */
   device?: DeviceArgument;
@@ -51,22 +66,47 @@ export interface FromDLPackOptions {
   copy?: boolean | null;
   /** The stream that will use this tensor, for devices that have streams. */
   stream?: StreamLike | bigint | null;
+  /** The dtype that the tensor must have, or a list of accepted dtypes. The type of the result follows it. */
+  dtype?: DType | readonly DType[];
+  /** The length that each axis must have; null for any length. */
+  shape?: readonly (number | null)[];
 }
 
-const optionNames: OptionNames<FromDLPackOptions> = { device: true, copy: 'boolean or null', stream: true };
+const optionNames: OptionNames<FromDLPackOptions> = {
+  device: true,
+  copy: 'boolean or null',
+  stream: true,
+  dtype: true,
+  shape: true,
+};
 
-/** Objects with Python's method names, such as proxies of Python objects. */
-interface ForeignProducer {
-  __dlpack__(request?: DLPackRequest): unknown;
-}
+/** Import options that say nothing about the dtype or the shape. */
+export type UncheckedOptions = FromDLPackOptions & {
+  /** Absent: any dtype. */
+  dtype?: undefined;
+  /** Absent: any shape. */
+  shape?: undefined;
+};
 
 /**
  * A Tensor over the memory of another library's tensor, without a copy.
  *
- * Accepts anything with a `[Symbol.for('dlpack')]` or `__dlpack__` method, and a type-tagged native external.
+ * Accepts anything with a `[Symbol.for('dlpack')]` or `__dlpack__` method, and a type-tagged native external. With
+ * `dtype` or `shape` it throws a `SpecError` for another tensor, and the compiler knows them.
  */
-export function fromDLPack<D extends DType>(source: Tensor<D>, options?: FromDLPackOptions): Tensor<D>;
-export function fromDLPack(source: DLPackProducer | object, options?: FromDLPackOptions): Tensor;
+export function fromDLPack<T extends Tensor>(
+  source: T,
+  options?: UncheckedOptions,
+  // A source that is `any`, such as a Python object, may have any dtype.
+): 0 extends 1 & T ? Tensor : Tensor<T['dtype']>;
+export function fromDLPack<T extends object>(
+  source: OpaqueProducer<T> | DLPackSource,
+  options?: UncheckedOptions,
+): Tensor;
+export function fromDLPack<const S extends Pick<TensorSpec, 'dtype' | 'shape'>, T extends object>(
+  source: OpaqueProducer<T> | DLPackSource,
+  options: FromDLPackOptions & S,
+): Expected<Tensor, S>;
 export function fromDLPack(source: unknown, options?: FromDLPackOptions): Tensor {
   // Our own tensors share the storage, so no managed tensor is needed.
   if (options === undefined || options === null) {
@@ -75,10 +115,9 @@ export function fromDLPack(source: unknown, options?: FromDLPackOptions): Tensor
       const foreign = takeForeign(source, null);
       if (foreign !== null) return new Tensor(foreign);
     } else if (source instanceof Tensor && source[DLPACK] === ownExport) {
-      return shareDescriptor(descriptorOf(source));
+      return shareDescriptor(sharedDescriptorOf(source));
     }
   }
-  // Apart, so that V8 inlines the common cases.
   return fromProducer(source, options ?? null);
 }
 
@@ -89,20 +128,18 @@ function fromProducer(source: unknown, options: FromDLPackOptions | null): Tenso
   const copy = options?.copy ?? null;
   const descriptor = takeTensor(source, device, copy, streamHandle(options?.stream));
   const tensor = new Tensor(descriptor);
+  const dispose = () => tensor.dispose();
   if (device !== null && descriptor.device !== device) {
-    tensor.dispose();
-    throw new BufferError(
-      `Expected a tensor on '${device.name}' but the producer sent one on '${descriptor.device.name}'`,
-    );
+    const but = `the producer sent one on '${descriptor.device.name}'`;
+    throw afterError(new BufferError(`Expected a tensor on '${device.name}' but ${but}`), dispose);
   }
   if (copy === false && tensor.isCopied) {
-    tensor.dispose();
-    throw new BufferError(
-      'Expected the memory itself (copy: false) but the producer sent a tensor that is marked as a copy',
-    );
+    const text = 'Expected the memory itself (copy: false) but the producer sent a tensor that is marked as a copy';
+    throw afterError(new BufferError(text), dispose);
   }
   // The producer can ignore the request (NumPy and PyTorch would not notice), so copy here.
-  return copy === true && !tensor.isCopied ? copyOf(tensor) : tensor;
+  const taken = copy === true && !tensor.isCopied ? copyOf(tensor) : tensor;
+  return options === null ? taken : expectTaken(taken, options);
 }
 
 /** A copy of a tensor that nothing else needs. */
@@ -160,17 +197,21 @@ function request(source: unknown, device: DeviceInfo | null, copy: boolean | nul
   const offered = ask(source, {
     maxVersion: DLPACK_VERSION,
     device: wanted,
+    gpuDevice: device === null ? null : gpuDeviceOf(device),
     copy,
     stream: named,
     native: backend !== null,
+    memory: true,
   });
   // An external has no properties. Asking native code takes longer than the rest of an exchange.
   const external = isManaged(offered) ? null : backend?.importExternal(offered, copy);
   return followed(external ?? consume(offered, source, copy), named);
 }
 
+/** An object with a deleter counts even if the rest is missing, because somebody has to call it. */
 function isManaged(offered: unknown): offered is ManagedTensor {
-  return typeof offered === 'object' && offered !== null && 'version' in offered && 'data' in offered;
+  if (typeof offered !== 'object' || offered === null) return false;
+  return ('version' in offered && 'data' in offered) || 'deleter' in offered;
 }
 
 /** Records that the producer made the data ready for this stream. */
@@ -185,9 +226,14 @@ function followed(descriptor: Descriptor, stream: bigint | null): Descriptor {
 function streamFor(source: unknown, device: DeviceInfo | null): bigint | null {
   if (!hasDeviceBackend()) return null;
   if (device !== null) return consumerStream(device);
-  const producer = source as Partial<DLPackProducer> | null;
-  if (typeof producer?.[DLPACK_DEVICE] !== 'function') return null;
-  const { type, id } = producer[DLPACK_DEVICE]();
+  const producer = source as Partial<DLPackProducer & ForeignProducer> | null;
+  if (typeof producer?.[DLPACK_DEVICE] === 'function') {
+    const { type, id } = producer[DLPACK_DEVICE]();
+    return consumerStream(deviceFromType(type, id));
+  }
+  if (typeof producer?.__dlpack_device__ !== 'function') return null;
+  const named = producer.__dlpack_device__();
+  const [type = -1, id = -1] = 'type' in named ? [named.type, named.id] : named;
   return consumerStream(deviceFromType(type, id));
 }
 
@@ -231,18 +277,21 @@ function consume(managed: unknown, source: unknown, copy: boolean | null): Descr
     if (deleter != null) release = releaseOf(managed, deleter);
     return describeManaged(managed, release, copy);
   } catch (error) {
-    release?.();
-    if (isDLPackError(error)) throw error;
-    throw new ForeignError('producer', `Expected a readable ManagedTensor but reading it failed: ${textOf(error)}`, {
-      cause: error,
-    });
+    throw afterError(readError(error), () => release?.());
   }
+}
+
+/** The typed error for what was thrown while a managed tensor was read: perhaps an error of its getters. */
+function readError(error: unknown): unknown {
+  if (isDLPackError(error)) return error;
+  const text = `Expected a readable ManagedTensor but reading it failed: ${textOf(error)}`;
+  return new ForeignError('producer', text, { cause: error });
 }
 
 /** Reads each field once, so a getter that later returns something else changes nothing. */
 function describeManaged(managed: ManagedTensor, release: (() => void) | undefined, copy: boolean | null): Descriptor {
   const { version } = managed;
-  if (!Array.isArray(version) || version.length < 2) {
+  if (!Array.isArray(version) || !Number.isSafeInteger(version[0]) || !Number.isSafeInteger(version[1])) {
     throw new ArgumentTypeError('version', '[major, minor]', version);
   }
   if (version[0] !== DLPACK_VERSION[0]) throw new VersionError([version[0], version[1]], DLPACK_VERSION);
@@ -255,34 +304,34 @@ function describeManaged(managed: ManagedTensor, release: (() => void) | undefin
     dtype: offeredDType,
     device: offeredDevice,
   } = managed;
-  const like =
-    offeredFlags === 0 && byteOffset === 0
-      ? takeLike(data, offeredDType, offeredDevice, offeredShape, offeredStrides, release)
-      : null;
-  if (like !== null) return like;
-  const flags = KNOWN_FLAGS & (typeof offeredFlags === 'bigint' ? Number(offeredFlags & 0xffn) : offeredFlags);
+  const flags = readFlags(offeredFlags);
   // Without a deleter nothing can be released twice. But a copy belongs to one consumer.
   if (release === undefined && (flags & Flag.isCopied) !== 0) recordConsumed(managed);
   const dtype = dtypeFromCode(offeredDType.code, offeredDType.bits, offeredDType.lanes);
   const device = deviceFromType(offeredDevice.type, offeredDevice.id);
+  checkArray(offeredShape, 'shape');
   const shape = checkShape(offeredShape);
-  const strides = offeredStrides == null ? rowMajorStrides(shape) : checkStrides(offeredStrides, shape);
+  if (offeredStrides != null) checkArray(offeredStrides, 'strides');
+  const strides = offeredStrides == null ? null : checkStrides(offeredStrides, shape);
+  const layout = findLayout(dtype, device, shape, strides, flags);
   checkCount(byteOffset, 'byteOffset');
 
   if (typeof data === 'bigint') {
+    if (device.kind === 'webgpu') {
+      throw new UnsupportedDeviceError(device.name, 'Expected a GPUBuffer on WebGPU but received an address');
+    }
     // Make a storage over exactly the bytes that the elements occupy.
-    const step = strideBits(dtype, (flags & Flag.subBytePadded) !== 0);
-    const span = spanOf(shape, strides);
-    const low = Math.floor(((span?.low ?? 0) * step) / 8);
-    const high = span === null ? 0 : Math.ceil((span.high * step + dtype.itemBits) / 8);
+    const low = Math.floor(layout.reach.low / 8);
+    const high = Math.ceil(layout.reach.high / 8);
     const first = data + BigInt(byteOffset);
-    const isAligned = first % BigInt(dtype.alignment) === 0n;
+    const isAligned = layout.size === 0 || first % BigInt(dtype.alignment) === 0n;
     if (!isAligned && copy === false) throw misaligned(dtype, `the address is ${first}`);
     const storage = addressStorage(first + BigInt(low), high - low, release);
-    const descriptor = new Descriptor(storage, dtype, device, shape, strides, -low * 8, flags);
+    const descriptor = new Descriptor(storage, layout, -low * 8);
     return releaseOnError(storage, () => aligned(descriptor, isAligned));
   }
-  const nbytes = bufferLength(data);
+  const isMemory = isWasmMemory(data);
+  const nbytes = bufferLength(isMemory ? bufferOfMemory(data) : data);
   if (nbytes !== null) {
     if (!device.isHostAccessible) {
       throw new UnsupportedDeviceError(
@@ -290,14 +339,15 @@ function describeManaged(managed: ManagedTensor, release: (() => void) | undefin
         `Expected a host device with a buffer but received '${device.name}'`,
       );
     }
-    const storage = new BufferStorage(data as ArrayBufferLike, 0, nbytes, release);
-    return releaseOnError(storage, () => {
-      const descriptor = new Descriptor(storage, dtype, device, shape, strides, byteOffset * 8, flags).checkReach();
-      const { isAligned } = descriptor;
-      if (!isAligned && copy === false) throw misaligned(dtype, `byteOffset is ${byteOffset}`);
-      if (flags === 0 && byteOffset === 0) rememberTaken(descriptor, offeredStrides == null);
-      return aligned(descriptor, isAligned);
-    });
+    // The caller releases the memory after an error, because a buffer needs nothing but its deleter.
+    const storage = isMemory
+      ? new WasmStorage(data, 0, nbytes, release)
+      : new BufferStorage(data as ArrayBufferLike, 0, nbytes, release);
+    const descriptor = new Descriptor(storage, layout, byteOffset * 8).checkReach();
+    if (layout.size === 0) return new Descriptor(storage, layout, 0); // alignment does not count
+    const { isAligned } = descriptor;
+    if (!isAligned && copy === false) throw misaligned(dtype, `byteOffset is ${byteOffset}`);
+    return aligned(descriptor, isAligned);
   }
   if (typeof data === 'object' && data !== null && 'gpuBuffer' in data && 'gpuDevice' in data) {
     if (device.kind !== 'webgpu') {
@@ -313,10 +363,14 @@ function describeManaged(managed: ManagedTensor, release: (() => void) | undefin
     const storage = new GpuStorage(gpuBuffer as GPUBufferLike, gpuDevice, Number(gpuBuffer.size), release);
     // The number that was sent is the producer's. Here the GPUDevice itself determines the number.
     const own = deviceOfGPU(gpuDevice);
-    const descriptor = new Descriptor(storage, dtype, own, shape, strides, byteOffset * 8, flags);
+    const descriptor = new Descriptor(storage, findLayout(dtype, own, shape, strides, flags), byteOffset * 8);
     return releaseOnError(storage, () => descriptor.checkBounds());
   }
-  throw new ArgumentTypeError('data', 'an ArrayBuffer, { gpuBuffer, gpuDevice } or a bigint address', data);
+  throw new ArgumentTypeError(
+    'data',
+    'an ArrayBuffer, a WebAssembly.Memory, { gpuBuffer, gpuDevice } or a bigint address',
+    data,
+  );
 }
 
 function misaligned({ alignment, name }: DTypeInfo, but: string): BufferError {

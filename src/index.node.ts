@@ -1,14 +1,22 @@
 /**
- * The entry for Node, Bun and Deno: the pure core with native memory. The first allocation loads the addon.
+ * The entry for Node, Bun and Deno: the pure core with native memory. The first allocation loads the addon, and the
+ * first use of a device loads the module for it.
  *
  * @module
  */
 
 import { nativeBackend } from './native/backend.js';
+import { registerCounts } from './native/counts.js';
+import { loadDeviceModule } from './native/device-modules.js';
+import { registerDisplay } from './native/display.js';
 import { hasNativeMemory } from './native/load.js';
 import { setBackend } from './storage/backend.js';
+import { setModuleLoader } from './storage/device-backend.js';
 
 setBackend(() => (hasNativeMemory() ? nativeBackend : null));
+setModuleLoader(loadDeviceModule);
+registerDisplay();
+registerCounts();
 
 export * from './index.js';
 export { nativeStatus } from './native/load.js';

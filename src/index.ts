@@ -10,14 +10,15 @@
  * x.get(0, 2); // 9
  * ```
  *
- * @module
+ * @module dlpack
  */
 
 export { type NativeStatus, nativeStatus } from './base/native-status.js';
-export type { StreamLike } from './base/stream.js';
+export type { StreamArgument, StreamLike } from './base/stream.js';
 export {
   type Device,
   type DeviceArgument,
+  type DeviceInfo,
   type DeviceKind,
   DeviceType,
   type DLDevice,
@@ -27,6 +28,7 @@ export {
 } from './device.js';
 export {
   type BaseDType,
+  type BaseOf,
   type Complex,
   type DLDataType,
   type DType,
@@ -35,14 +37,18 @@ export {
   dtypes,
   type Float16Data,
   formatDType,
+  type NaturalDType,
   parseDType,
   type Scalar,
+  type ScalarOfBase,
   sizeBytes,
   TypeCode,
   type TypedArray,
+  type TypedArrayConstructor,
   type TypedArrayOf,
 } from './dtype.js';
 export {
+  ArgumentError,
   ArgumentTypeError,
   ArgumentValueError,
   BufferError,
@@ -56,29 +62,41 @@ export {
   isDLPackError,
   LayoutError,
   LoadError,
+  MisalignedError,
+  OutOfMemoryError,
   ReadOnlyError,
   SpecError,
   UnsupportedDeviceError,
   UnsupportedDTypeError,
   VersionError,
 } from './errors.js';
-export { type FromDLPackOptions, fromDLPack } from './from-dlpack.js';
+export { type FromDLPackOptions, fromDLPack, type UncheckedOptions } from './from-dlpack.js';
+export type { JoinIntoOptions, JoinOptions } from './join.js';
+export type { AdaptedSource, AdaptedSources } from './protocol/adapters.js';
 export {
   DLPACK,
   DLPACK_DEVICE,
   DLPACK_VERSION,
   type DLPackProducer,
   type DLPackRequest,
+  type DLPackSource,
+  type ForeignProducer,
   type GPUData,
   ManagedFlag,
   type ManagedTensor,
+  type NativeExternal,
+  type OpaqueProducer,
 } from './protocol/managed.js';
-export { type Releasable, scope, scopeAsync } from './scope.js';
-export { type Expected, expectTensor, type TensorSpec } from './spec.js';
+export { type Releasable, type ReleasableAsync, scope, scopeAsync, type Track } from './scope.js';
+export { type Expected, expectTensor, type SpecDType, type SpecShape, type TensorSpec } from './spec.js';
+export type { EmptyOptions } from './storage/allocate.js';
 export type { FromOptions, WrapOptions } from './storage/arrays.js';
-export type { AllocatedData, AllocRequest, NDAllocator } from './storage/nd-alloc.js';
 export type { GPUBufferLike } from './storage/storage.js';
-export { type EmptyOptions, Tensor, type ToAsyncOptions, type WrappableArray } from './tensor.js';
-export type { NestedSource } from './values/nested.js';
+export type { LinearMemory } from './storage/wasm-storage.js';
+export { Tensor, type ToAsyncOptions, type WrappableArray } from './tensor.js';
+export type { Tolerance } from './values/compare.js';
+export type { DTypeOfValues, LeafOf, NestedDType, NestedSource } from './values/nested.js';
+export type { ArangeOptions } from './values/range.js';
+export type { ScaleOptions } from './values/scaling.js';
 export { type NestedArray, TensorView } from './view.js';
 export type { SliceRange } from './view-layout.js';

@@ -12,7 +12,7 @@ import { ArgumentTypeError, ArgumentValueError, describe, IndexError, isUsable, 
 export const MAX_NDIM = 64;
 
 /** Shape, strides, and the offset of the first element from the source's first element, all in elements. */
-export interface Layout {
+export interface Extent {
   readonly shape: readonly number[];
   readonly strides: readonly number[];
   readonly offset: number;
@@ -25,9 +25,11 @@ export function tooLarge(what: string, shape: readonly number[]): LayoutError {
 
 function checkedMultiply(a: number, b: number, shape: readonly number[]): number {
   const product = a * b;
-  if (!Number.isSafeInteger(product)) throw tooLarge('a number of elements of at most 2^53', shape);
+  if (!Number.isSafeInteger(product)) throw tooManyElements(shape);
   return product;
 }
+
+const tooManyElements = (shape: readonly number[]) => tooLarge('a number of elements of at most 2^53', shape);
 
 /** A checked copy of lengths. Throws an error that names the wrong entry. The product is not checked. */
 export function checkLengths(lengths: ArrayLike<number>, argument = 'shape'): readonly number[] {
@@ -42,7 +44,8 @@ export function checkLengths(lengths: ArrayLike<number>, argument = 'shape'): re
 export function checkShape(shape: ArrayLike<number>, argument = 'shape'): readonly number[] {
   const copy = checkLengths(shape, argument);
   let product = 1;
-  for (let i = 0; i < copy.length; i++) product = checkedMultiply(product, (copy[i] as number) || 1, copy);
+  for (let i = 0; i < copy.length; i++) product *= (copy[i] as number) || 1;
+  if (!Number.isSafeInteger(product)) throw tooManyElements(copy);
   return copy;
 }
 
@@ -143,6 +146,15 @@ export function offsetOf(shape: readonly number[], strides: readonly number[], i
     offset += checkIndex(index[i] as number, shape[i] as number, i) * (strides[i] as number);
   }
   return offset;
+}
+
+/** The error for indices, and a value after them if `hasValue`, that do not have an entry for each axis. */
+export function wrongCount(shape: readonly number[], given: readonly unknown[], hasValue: boolean): IndexError {
+  const [value, noun] = hasValue ? [' and then a value', ' arguments'] : ['', ''];
+  return new IndexError(
+    `Expected ${shape.length} indices${value} for shape [${shape.join(', ')}] but received ${given.length}${noun}`,
+    given,
+  );
 }
 
 /** An index on an axis, counted from the start. */

@@ -7,11 +7,13 @@ import { ArgumentTypeError, adviceFor, describe, isA, isUsable, SpecError } from
 import type { Tensor } from './tensor.js';
 import { descriptorOf, TensorView } from './view.js';
 
+/** What `expectTensor` checks. Properties that are absent are not checked. */
 export interface TensorSpec {
   /** One dtype, or a list of accepted dtypes. */
   readonly dtype?: DType | readonly DType[];
   /** Length of each axis; null for any length. */
   readonly shape?: readonly (number | null)[];
+  /** Where the memory must be. */
   readonly device?: Device;
   /** true: the elements must be row-major without gaps. */
   readonly contiguous?: boolean;
@@ -27,19 +29,24 @@ const specNames: OptionNames<TensorSpec> = {
   writable: 'boolean',
 };
 
-type DTypeOf<S extends TensorSpec> = S['dtype'] extends DType
+/** The dtypes that a spec accepts. */
+export type SpecDType<S extends TensorSpec> = S['dtype'] extends DType
   ? S['dtype']
   : S['dtype'] extends readonly (infer D extends DType)[]
     ? D
     : DType;
-type ShapeOf<S extends TensorSpec> = S['shape'] extends readonly (number | null)[]
+/** The shape that a spec accepts, with `number` for an axis of any length. */
+export type SpecShape<S extends TensorSpec> = S['shape'] extends readonly (number | null)[]
   ? { readonly [I in keyof S['shape']]: S['shape'][I] extends number ? S['shape'][I] : number }
   : readonly number[];
 
 /** A tensor that is known to satisfy a spec. */
 export type Expected<T extends TensorView, S extends TensorSpec> = (T extends Tensor
-  ? Tensor<DTypeOf<S>>
-  : TensorView<DTypeOf<S>>) & { readonly shape: ShapeOf<S> };
+  ? Tensor<SpecDType<S>>
+  : TensorView<SpecDType<S>>) & {
+  /** The shape that the spec names. */
+  readonly shape: SpecShape<S>;
+};
 
 /**
  * Returns `x` itself if it satisfies the spec; throws a `SpecError` that names the property otherwise. A `Tensor` keeps
@@ -75,6 +82,17 @@ export function expectTensor(x: unknown, spec: TensorSpec): TensorView {
     throw new SpecError('strides', 'a contiguous tensor', `[${descriptor.strides.join(', ')}]`);
   }
   if (writable === true && descriptor.isReadOnly)
-    throw new SpecError('readonly', 'a writable tensor', 'a read-only one');
+    throw new SpecError('isReadOnly', 'a writable tensor', 'a read-only one');
   return x;
+}
+
+/** A tensor that the caller owns, if it has the dtype and the shape. Disposes it otherwise. For `fromDLPack`. */
+export function expectTaken(tensor: Tensor, { dtype, shape }: { [K in 'dtype' | 'shape']?: TensorSpec[K] }): Tensor {
+  if (dtype === undefined && shape === undefined) return tensor;
+  try {
+    return expectTensor(tensor, { dtype, shape } as TensorSpec); // undefined: not checked
+  } catch (error) {
+    tensor.dispose();
+    throw error;
+  }
 }

@@ -2,40 +2,43 @@
 /** Tensor: owns one reference to its memory. */
 
 import { checkOptions, type OptionNames } from './base/options.js';
-import { cpu, type Device, type DeviceArgument, type DLDevice, parseDevice } from './device.js';
-import { type DType, type DTypeInfo, dtypeOfArray, type NaturalDType, parseDType, type TypedArray } from './dtype.js';
+import { cpu, type DeviceArgument, type DLDevice, parseDevice } from './device.js';
+import {
+  type DType,
+  type DTypeInfo,
+  dtypeOfArray,
+  type NaturalDType,
+  parseDType,
+  type Scalar,
+  type TypedArray,
+} from './dtype.js';
 import { ArgumentTypeError } from './errors.js';
-import { checkShape, checkStrides, inferShape, rowMajorStrides } from './layout.js';
+import { type JoinIntoOptions, type JoinOptions, joinTensors } from './join.js';
+import { inferShape, rowMajorStrides } from './layout.js';
 import { type AdaptedSource, adaptObject } from './protocol/adapters.js';
 import { DLPACK, DLPACK_DEVICE, type DLPackRequest, type ManagedTensor } from './protocol/managed.js';
 import { produce } from './protocol/produce.js';
-import { allocateLike, allocateShareable } from './storage/allocate.js';
+import { readRequest } from './protocol/request.js';
+import { allocateLike, allocateNew, type EmptyOptions, filled } from './storage/allocate.js';
 import { bytesOf, describeArray, type FromOptions, moveBuffer, type WrapOptions } from './storage/arrays.js';
 import { getBackend } from './storage/backend.js';
+import { isDebug, recordTensor } from './storage/debug.js';
 import { type Descriptor, Flag } from './storage/descriptor.js';
-import { allocateWith, environment, type NDAllocator } from './storage/nd-alloc.js';
+import type { Scaling } from './storage/scaling.js';
+import { inScope } from './storage/scoped.js';
 import { disposeSymbol, HeapStorage, releaseAfter, releaseOnError } from './storage/storage.js';
-import { convertElementsAsync } from './values/convert.js';
+import { convertElementsAsync, fillElements } from './values/convert.js';
 import { convertedCopy, copyTo } from './values/copy.js';
 import { measureNested, type NestedDType, type NestedSource, writeFew, writeNested } from './values/nested.js';
-import { derive, descriptorOf, TensorView, takeDescriptor } from './view.js';
-import { needsCopy, reshapeLayout } from './view-layout.js';
+import { type ArangeOptions, rangeOf } from './values/range.js';
+import { readScaling, type ScaleOptions } from './values/scaling.js';
+import { derive, descriptorOf, sharedDescriptorOf, TensorView, takeDescriptor } from './view.js';
+import { needsCopy, reshapeExtent } from './view-layout.js';
 
 /** Typed arrays that can be wrapped. */
 export type WrappableArray = TypedArray | Uint8ClampedArray;
 
-export interface EmptyOptions {
-  /** Where the memory is; `'cpu'` when absent. */
-  device?: DeviceArgument;
-  /** Each element narrower than a byte gets its own byte, as in NumPy, instead of being packed. */
-  padded?: boolean;
-  /**
-   * Allocates memory for `shareTensor(x, { with: 'process' })` of `dlpack/shared`: on `'cuda'`, and on Linux on
-   * `'cpu'`. A string is the name under which other processes find host memory, such as Python's `SharedMemory`.
-   */
-  shareable?: boolean | string;
-}
-
+/** How `toAsync` copies. */
 export interface ToAsyncOptions {
   /** true: copies through host memory where the two devices cannot copy directly, such as two GPUDevices. */
   stage?: boolean;
@@ -49,69 +52,48 @@ const wrapNames: OptionNames<WrapOptions<DType>> = {
   readonly: 'boolean',
   padded: 'boolean',
 };
-const emptyNames: OptionNames<EmptyOptions> = { device: true, padded: 'boolean', shareable: true };
-
-function allocateNew(
-  given: readonly number[],
-  type: DType,
-  options: EmptyOptions | undefined,
-  isZeroed: boolean,
-): Descriptor {
-  const shape = checkShape(given);
-  const dtype = parseDType(type);
-  if (options === undefined) return allocateLike(shape, dtype, 0, cpu, isZeroed);
-  checkOptions(options, emptyNames, "{ device: 'cuda:0' }");
-  const { shareable: name } = options;
-  const flags = options.padded === true ? Flag.subBytePadded : 0;
-  const device = parseDevice(options.device ?? 'cpu');
-  // An empty name is a mistake, and does not mean private memory.
-  if (name === undefined || name === false) return allocateLike(shape, dtype, flags, device, isZeroed);
-  if (name !== true && typeof name !== 'string') throw new ArgumentTypeError('shareable', 'a boolean or a name', name);
-  return allocateShareable(shape, dtype, flags, device, isZeroed, name === true ? null : name);
-}
-
-/** While a scope runs, every new Tensor is added to this list. */
-let recorded: Tensor[] | null = null;
-
-function record(tensor: Tensor): void {
-  const list = recorded as Tensor[];
-  list[list.length] = tensor;
-}
-
-/** Records new Tensors in `list` from now on (null: nowhere) and returns the previous list. For `scope`. */
-export function recordTensors(list: Tensor[] | null): Tensor[] | null {
-  const before = recorded;
-  recorded = list;
-  return before;
-}
 
 /** Makes a Tensor that owns one more reference to the storage. For this package's other modules. */
 export function shareDescriptor(descriptor: Descriptor): Tensor {
   descriptor.storage.refs++;
-  return new Tensor(descriptor.shared());
+  return new Tensor(descriptor);
 }
 
 /**
  * A tensor that owns its memory together with the other Tensors over the same storage. Release it with `dispose()` or
  * `using`; the garbage collector releases it otherwise.
+ *
+ * @hideconstructor
  */
 export class Tensor<D extends DType = DType> extends TensorView<D> {
-  // Explicit, because the implicit constructor of a derived class costs V8 another 10 ns.
   constructor(descriptor: Descriptor) {
     super(descriptor, shareDescriptor);
-    if (recorded !== null) record(this);
+    inScope(this);
+    if (isDebug()) recordTensor(descriptor);
   }
 
   /**
    * Copies numbers, nested arrays, a typed array or another tensor into memory that can be shared natively. Without
    * `dtype`, a typed array keeps its own, numbers become `float64`, bigints `int64` (`uint64` from 2^63 on), booleans
    * `bool`, and `{ re, im }` `complex128`.
+   *
+   * @param source - The values.
+   * @param options - The dtype and the shape; those of the values when absent.
+   * @returns A tensor that owns its memory.
+   * @throws ArgumentTypeError or ArgumentValueError for values that the dtype cannot hold.
+   * @throws LayoutError for nested arrays of different lengths, or a shape of another size.
+   * @example
+   * ```ts
+   * import { Tensor } from 'dlpack';
+   * const x = Tensor.from([[1, 2, 3], [4, 5, 6]], { dtype: 'float32' });
+   * console.log(x.shape, x.dtype); // [2, 3] float32
+   * ```
    */
   static from<D extends DType>(
-    source: NestedSource | WrappableArray | TensorView,
+    source: NestedSource | WrappableArray | TensorView | AdaptedSource,
     options: FromOptions<D> & { dtype: D },
   ): Tensor<D>;
-  static from<D extends DType>(source: AdaptedSource, options?: FromOptions<D>): Tensor<D>;
+  static from(source: AdaptedSource, options?: { shape?: readonly number[] }): Tensor;
   static from<A extends WrappableArray>(source: A, options?: { shape?: readonly number[] }): Tensor<NaturalDType<A>>;
   static from<D extends DType>(source: TensorView<D>, options?: { shape?: readonly number[] }): Tensor<D>;
   static from<S extends NestedSource>(source: S, options?: { shape?: readonly number[] }): Tensor<NestedDType<S>>;
@@ -144,16 +126,29 @@ export class Tensor<D extends DType = DType> extends TensorView<D> {
   }
 
   /**
-   * A tensor over JavaScript memory, without a copy. The caller keeps the array, and using the tensor throws after the
+   * Makes a tensor over JavaScript memory. Shares it: you keep the array, and using the tensor throws after the
    * buffer was detached or shrunk. Native code that keeps the tensor gets a copy (see `adopt`).
+   *
+   * @param array - A typed array or a buffer.
+   * @param options - Shape, strides, dtype and offset; one axis of the array's own dtype when absent.
+   * @throws LayoutError if the elements would reach outside of the array, and BufferError if it is misaligned or detached.
+   * @example
+   * ```ts
+   * import { Tensor } from 'dlpack';
+   * const array = new Float32Array(6);
+   * const x = Tensor.wrap(array, { shape: [2, 3] });
+   * x.set(1, 2, 7);
+   * console.log(array[5]); // 7
+   * ```
    */
   static wrap<D extends DType>(
     array: WrappableArray | ArrayBufferLike,
     options: WrapOptions<D> & { dtype: D },
   ): Tensor<D>;
   static wrap<A extends WrappableArray>(array: A, options?: WrapOptions<never>): Tensor<NaturalDType<A>>;
-  static wrap(array: WrappableArray | ArrayBufferLike, options: WrapOptions<DType> = {}): Tensor {
-    checkOptions(options, wrapNames, '{ shape: [2, 3] }');
+  static wrap(array: WrappableArray | ArrayBufferLike, given?: WrapOptions<DType>): Tensor {
+    if (given !== undefined) checkOptions(given, wrapNames, '{ shape: [2, 3] }');
+    const options = given ?? {};
     const view = ArrayBuffer.isView(array) ? (array as TypedArray) : bytesOf(array);
     const natural = dtypeOfArray(view);
     if (natural === undefined) throw new ArgumentTypeError('array', 'a typed array or an ArrayBuffer', array);
@@ -164,6 +159,17 @@ export class Tensor<D extends DType = DType> extends TensorView<D> {
    * Takes over the memory of a typed array, without a copy: the buffer is moved, and every array over it becomes
    * detached. Native code may then keep the tensor without limit. In a worker the memory is copied once instead,
    * because its heap ends with the worker.
+   *
+   * @param array - A typed array that covers its whole buffer.
+   * @param options - The shape and the dtype; those of the array when absent.
+   * @throws BufferError if the buffer cannot be moved: shared, larger than the array, or locked by its owner.
+   * @example
+   * ```ts
+   * import { Tensor } from 'dlpack';
+   * const array = new Float32Array([1, 2, 3]);
+   * const x = Tensor.adopt(array);
+   * console.log(array.length, x.toArray()); // 0 [1, 2, 3]
+   * ```
    */
   static adopt<D extends DType>(array: WrappableArray, options: FromOptions<D> & { dtype: D }): Tensor<D>;
   static adopt<A extends WrappableArray>(array: A, options?: { shape?: readonly number[] }): Tensor<NaturalDType<A>>;
@@ -184,97 +190,227 @@ export class Tensor<D extends DType = DType> extends TensorView<D> {
     return new Tensor(copyTo(taken, taken.dtype, taken.device));
   }
 
-  /** A tensor in uninitialised memory. It can show old bytes of this process, such as values of a released tensor. */
+  /**
+   * Allocates memory without filling it. It can show old bytes of this process, such as values of a released tensor.
+   *
+   * @param shape - The lengths of the axes.
+   * @param dtype - The element type.
+   * @param options - The device, and whether other processes can open the memory.
+   * @throws OutOfMemoryError if there is not enough memory.
+   */
   static empty<D extends DType>(shape: readonly number[], dtype: D, options?: EmptyOptions): Tensor<D> {
     return new Tensor<D>(allocateNew(shape, dtype, options, false));
   }
 
-  /** Memory filled with zero bits. The system clears the pages of a large tensor when they are first used. */
+  /**
+   * Allocates memory filled with zero bits. The system clears the pages of a large tensor when they are first used.
+   *
+   * @param shape - The lengths of the axes.
+   * @param dtype - The element type.
+   * @param options - As for `empty`.
+   * @throws OutOfMemoryError if there is not enough memory.
+   * @example
+   * ```ts
+   * import { Tensor } from 'dlpack';
+   * console.log(Tensor.zeros([2, 2], 'int8').toArray()); // [[0, 0], [0, 0]]
+   * ```
+   */
   static zeros<D extends DType>(shape: readonly number[], dtype: D, options?: EmptyOptions): Tensor<D> {
     return new Tensor<D>(allocateNew(shape, dtype, options, true));
   }
 
   /**
-   * A row-major tensor in uninitialised memory from a user's allocator. `freeData` is called once, when the last owner
-   * releases the memory.
+   * Allocates memory in which every element is `value`.
+   *
+   * @param shape - The lengths of the axes.
+   * @param value - As for `set`.
+   * @param dtype - The element type.
+   * @param options - As for `empty`.
+   * @throws ArgumentTypeError or ArgumentValueError for a value that the dtype cannot hold.
+   * @example
+   * ```ts
+   * import { Tensor } from 'dlpack';
+   * console.log(Tensor.full([3], 7, 'uint8').toArray()); // [7, 7, 7]
+   * ```
    */
-  static fromNDAlloc<D extends DType>(
-    allocator: NDAllocator,
+  static full<D extends DType>(
     shape: readonly number[],
+    value: Scalar<D>,
     dtype: D,
-    device: Device = 'cpu',
+    options?: EmptyOptions,
   ): Tensor<D> {
-    return Tensor.fromNDAllocStrided(allocator, shape, rowMajorStrides(checkShape(shape)), dtype, device);
+    return new Tensor<D>(filled(allocateNew(shape, dtype, options, false), (target) => fillElements(target, value)));
   }
 
-  /** As `fromNDAlloc`, with strides in elements. */
-  static fromNDAllocStrided<D extends DType>(
-    allocator: NDAllocator,
-    shape: readonly number[],
-    strides: readonly number[],
-    dtype: D,
-    device: Device = 'cpu',
-  ): Tensor<D> {
-    const lengths = checkShape(shape);
-    const steps = checkStrides(strides, lengths);
-    return new Tensor<D>(allocateWith(allocator, lengths, steps, parseDType(dtype), parseDevice(device)));
+  /**
+   * Makes a tensor of evenly spaced values, up to `stop`, which is not included.
+   *
+   * @param stop - The end.
+   * @param dtype - The element type.
+   * @param options - The first value (0 when absent), the step (1 when absent) and the device.
+   * @throws ArgumentValueError for values that the dtype cannot hold.
+   * @example
+   * ```ts
+   * import { Tensor } from 'dlpack';
+   * console.log(Tensor.arange(3, 'int32').toArray()); // [0, 1, 2]
+   * ```
+   */
+  static arange<D extends DType>(stop: number, dtype: D, options: ArangeOptions = {}): Tensor<D> {
+    return new Tensor<D>(rangeOf(stop, parseDType(dtype), options));
   }
 
-  /** A tensor in uninitialised memory from the allocator that kernels use: see `setAllocator` of dlpack/tvm-ffi. */
-  static fromEnvAlloc<D extends DType>(shape: readonly number[], dtype: D, device: Device = 'cpu'): Tensor<D> {
-    const { allocator } = environment;
-    if (allocator === null) return Tensor.empty(shape, dtype, { device });
-    return new Tensor<D>(allocator(checkShape(shape), parseDType(dtype), parseDevice(device)));
+  /**
+   * Copies tensors of one shape into one tensor, along a new axis: a batch of its parts.
+   *
+   * @param tensors - At least one, all of one shape.
+   * @param options - The new axis (0 when absent), a dtype, or `out`, which receives the elements in place of new memory.
+   * @returns A new tensor, or `out`.
+   * @throws LayoutError if the shapes differ.
+   * @example
+   * ```ts
+   * import { Tensor } from 'dlpack';
+   * const batch = Tensor.stack([Tensor.from([1, 2]), Tensor.from([3, 4])]);
+   * console.log(batch.toArray()); // [[1, 2], [3, 4]]
+   * ```
+   */
+  static stack<T extends TensorView>(tensors: readonly TensorView[], options: JoinIntoOptions<T>): T;
+  static stack<D extends DType>(tensors: readonly TensorView[], options: JoinOptions<D> & { dtype: D }): Tensor<D>;
+  static stack<D extends DType>(tensors: readonly TensorView<D>[], options?: JoinOptions<never>): Tensor<D>;
+  static stack(tensors: readonly TensorView[], options?: JoinOptions): Tensor;
+  static stack(tensors: readonly TensorView[], options?: JoinOptions): TensorView {
+    return joinedBy(tensors, options, true);
   }
 
-  /** The values converted to another dtype, in new memory, by the rules of docs/concepts/values.md. */
-  astype<E extends DType>(dtype: E): Tensor<E> {
-    return new Tensor<E>(convertedCopy(descriptorOf(this), parseDType(dtype)));
+  /**
+   * Copies tensors one after another into one tensor, along one of their axes.
+   *
+   * @param tensors - At least one; only the lengths of that axis may differ.
+   * @param options - The axis (0 when absent), a dtype, or `out`, as for `stack`.
+   * @returns A new tensor, or `out`.
+   * @throws LayoutError if other lengths differ.
+   * @example
+   * ```ts
+   * import { Tensor } from 'dlpack';
+   * const joined = Tensor.concat([Tensor.from([1, 2]), Tensor.from([3])]);
+   * console.log(joined.toArray()); // [1, 2, 3]
+   * ```
+   */
+  static concat<T extends TensorView>(tensors: readonly TensorView[], options: JoinIntoOptions<T>): T;
+  static concat<D extends DType>(tensors: readonly TensorView[], options: JoinOptions<D> & { dtype: D }): Tensor<D>;
+  static concat<D extends DType>(tensors: readonly TensorView<D>[], options?: JoinOptions<never>): Tensor<D>;
+  static concat(tensors: readonly TensorView[], options?: JoinOptions): Tensor;
+  static concat(tensors: readonly TensorView[], options?: JoinOptions): TensorView {
+    return joinedBy(tensors, options, false);
+  }
+
+  /**
+   * Converts the values to another dtype, in new memory, by the rules of docs/concepts/values.md. With `scale` and
+   * `offset` the result is `x * scale + offset`, in the same pass.
+   *
+   * @param dtype - The new element type.
+   * @param options - A scale and an offset, for all elements or for each index of an axis; none when absent.
+   * @throws UnsupportedDTypeError for `float128`, which has no values in JavaScript.
+   *
+   * @example
+   * ```ts
+   * import { Tensor } from 'dlpack';
+   * console.log(Tensor.from([1.5, 300]).astype('uint8').toArray()); // [1, 255]
+   * ```
+   *
+   * @example
+   * ```ts fragment: needs an image
+   * // (x / 255 - mean) / std for each of three channels, from rows, columns, channels to channels, rows, columns
+   * const scale = std.map((s) => 1 / (255 * s));
+   * const offset = mean.map((m, i) => -m / std[i]);
+   * const input = image.transpose([2, 0, 1]).astype('float32', { scale, offset, axis: 0 });
+   * ```
+   */
+  astype<E extends DType>(dtype: E, options?: ScaleOptions): Tensor<E> {
+    const type = parseDType(dtype);
+    const source = descriptorOf(this);
+    const scaling = options === undefined ? null : readScaling(options, source, type);
+    if (scaling === null) return new Tensor<E>(convertedCopy(source, type));
+    return new Tensor<E>(copyTo(descriptorOf(this), type, source.device, 0, scaling)); // getters may have disposed it
   }
 
   /** As `astype`, without blocking the event loop. The tensor may be disposed meanwhile, but not written. */
-  async astypeAsync<E extends DType>(dtype: E): Promise<Tensor<E>> {
-    return convertedAsync(descriptorOf(this), parseDType(dtype)) as Promise<Tensor<E>>;
+  async astypeAsync<E extends DType>(dtype: E, options?: ScaleOptions): Promise<Tensor<E>> {
+    const type = parseDType(dtype);
+    const scaling = options === undefined ? null : readScaling(options, descriptorOf(this), type);
+    const source = descriptorOf(this);
+    return convertedAsync(source, type, source.device, scaling) as Promise<Tensor<E>>;
   }
 
-  /** A row-major copy of the elements in new memory. */
+  /**
+   * Makes another owner of the same memory, with the same elements. Dispose both.
+   * @example
+   * ```ts
+   * import { Tensor } from 'dlpack';
+   * const x = Tensor.from([1, 2]);
+   * const y = x.share();
+   * x.dispose();
+   * console.log(y.toArray()); // [1, 2]
+   * ```
+   */
+  share(): Tensor<D> {
+    return shareDescriptor(sharedDescriptorOf(this)) as Tensor<D>;
+  }
+
+  /**
+   * Copies the elements into new memory, row-major.
+   */
   copy(): Tensor<D> {
     return new Tensor<D>(convertedCopy(descriptorOf(this)));
   }
 
-  /** As `copy`, without blocking the event loop. */
+  /**
+   * Copies as `copy` does, without blocking the event loop.
+   */
   async copyAsync(): Promise<Tensor<D>> {
     return convertedAsync(descriptorOf(this)) as Promise<Tensor<D>>;
   }
 
-  /** A second owner of this memory if it is row-major, a row-major copy otherwise. */
+  /**
+   * Returns the elements row-major without gaps: a second owner of this memory if they are, a copy otherwise.
+   * @example
+   * ```ts
+   * import { Tensor } from 'dlpack';
+   * const x = Tensor.from([[1, 2], [3, 4]]);
+   * console.log(x.contiguous().sharesMemory(x), x.transpose().contiguous().sharesMemory(x)); // true false
+   * ```
+   */
   contiguous(): Tensor<D> {
     const descriptor = descriptorOf(this);
-    return descriptor.isContiguous && (descriptor.bitOffset & 7) === 0
-      ? (shareDescriptor(descriptor) as Tensor<D>)
-      : this.copy();
+    return descriptor.isContiguous && (descriptor.bitOffset & 7) === 0 ? this.share() : this.copy();
   }
 
   /**
-   * The tensor on another device, row-major: a second owner if it is already there, a copy otherwise. A copy to the
+   * Returns the tensor on another device: a second owner if it is already there, a row-major copy otherwise. A copy to the
    * host is complete when this returns. A copy to a device is complete for all later work on its current stream.
+   *
+   * @param device - A device name or a GPUDevice.
+   * @throws UnsupportedDeviceError if this process cannot reach the device, and LoadError without its driver.
    */
   to(device: DeviceArgument): Tensor<D> {
     const descriptor = descriptorOf(this);
     const target = parseDevice(device);
-    if (target === descriptor.device) return shareDescriptor(descriptor) as Tensor<D>;
+    if (target === descriptor.device) return this.share();
     return new Tensor<D>(copyTo(descriptor, descriptor.dtype, target));
   }
 
   /**
-   * As `to`, without blocking the event loop. The copy is complete when the promise resolves. You may dispose the
+   * Copies as `to` does, without blocking the event loop. The copy is complete when the promise resolves. You may dispose the
    * tensor meanwhile.
+   *
+   * @param device - A device name or a GPUDevice.
+   * @param options - Whether to copy through host memory where two devices cannot copy directly; false when absent.
+   * @throws As `to` does.
    */
   async toAsync(device: DeviceArgument, options: ToAsyncOptions = {}): Promise<Tensor<D>> {
     checkOptions(options, { stage: 'boolean' }, '{ stage: true }');
     const descriptor = descriptorOf(this);
     const target = parseDevice(device);
-    if (target === descriptor.device) return shareDescriptor(descriptor) as Tensor<D>;
+    if (target === descriptor.device) return this.share();
     const isStaged = options.stage === true && !target.isHostAccessible && !descriptor.device.isHostAccessible;
     if (!isStaged) return convertedAsync(descriptor, descriptor.dtype, target) as Promise<Tensor<D>>;
     const staged = await convertedAsync(descriptor, descriptor.dtype, cpu);
@@ -286,47 +422,74 @@ export class Tensor<D extends DType = DType> extends TensorView<D> {
   }
 
   /**
-   * Another shape, over the same memory where strides allow it, otherwise as a copy. `copy`: true always copies, and
-   * false throws where a copy is needed.
+   * Gives the elements another shape. Shares the memory where strides allow it, and copies otherwise.
+   *
+   * @param shape - The new lengths. One of them may be -1.
+   * @param options - `copy: true` always copies, and `copy: false` throws where a copy is needed.
+   * @throws LayoutError if the sizes differ, or if a copy is needed and not allowed.
+   * @example
+   * ```ts
+   * import { Tensor } from 'dlpack';
+   * const x = Tensor.from([[1, 2, 3], [4, 5, 6]]);
+   * console.log(x.reshape([3, -1]).shape, x.reshape([6]).sharesMemory(x)); // [3, 2] true
+   * ```
    */
   override reshape(shape: readonly number[], options?: { copy?: boolean }): this {
     if (options !== undefined) checkOptions(options, { copy: 'boolean' }, '{ copy: false }');
-    const { layout } = descriptorOf(this);
-    const reshaped = reshapeLayout(layout, shape);
+    const { extent } = descriptorOf(this);
+    const reshaped = reshapeExtent(extent, shape);
     const copy = options?.copy;
     if (reshaped !== null && copy !== true) return derive(this, reshaped) as this;
-    if (copy === false) throw needsCopy(layout, shape);
+    if (copy === false) throw needsCopy(extent, shape);
     // Not the descriptor from before, because getters of the shape may have disposed this tensor.
     return shaped(convertedCopy(descriptorOf(this)), shape) as this;
   }
 
-  /** Releases this owner's reference. The last release frees the memory and detaches `.data`. */
+  /**
+   * Releases this owner's reference. The last release frees the memory and detaches `.data`, before this returns. A second
+   * call does nothing.
+   */
   dispose(): void {
     takeDescriptor(this)?.storage.release();
   }
 
+  /** Disposes the tensor at the end of a block that begins with `using`. */
   [disposeSymbol](): void {
     this.dispose();
   }
 
   /** The producer side of the protocol (docs/spec.md). */
-  [DLPACK](request: DLPackRequest = {}): ManagedTensor | object {
-    return produce(descriptorOf(this), request);
+  [DLPACK](request?: DLPackRequest | null): ManagedTensor | object {
+    const wanted = readRequest(request);
+    const produced = produce(descriptorOf(this), wanted);
+    if (wanted.copy !== true) sharedDescriptorOf(this);
+    return produced;
   }
 
+  /** Names the device before an exchange (docs/spec.md). */
   [DLPACK_DEVICE](): DLDevice {
     const { type, id } = descriptorOf(this).device;
     return { type, id };
   }
 }
 
+function joinedBy(tensors: readonly TensorView[], options: JoinOptions | undefined, isStack: boolean): TensorView {
+  const joined = joinTensors(tensors, options, isStack);
+  return 'out' in joined ? joined.out : new Tensor(joined.made);
+}
+
 /** Holds a reference to the source until the copy is made, so that the caller may dispose it meanwhile. */
-async function convertedAsync(source: Descriptor, dtype = source.dtype, device = source.device): Promise<Tensor> {
+async function convertedAsync(
+  source: Descriptor,
+  dtype = source.dtype,
+  device = source.device,
+  scaling: Scaling | null = null,
+): Promise<Tensor> {
   source.storage.refs++;
   try {
     const copy = allocateLike(source.shape, dtype, source.flags & Flag.subBytePadded, device);
     try {
-      await convertElementsAsync(source, copy, true);
+      await convertElementsAsync(source, copy, true, scaling);
       return new Tensor(copy);
     } catch (error) {
       copy.storage.release();

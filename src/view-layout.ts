@@ -1,5 +1,5 @@
 /**
- * Layouts of views: the elements of a layout, or some of them, in another order or shape. A view never leaves the
+ * Extents of views: the elements of an extent, or some of them, in another order or shape. A view never leaves the
  * elements of its source. The loops go by index and make no closures, because views are as fast as NumPy's
  * (bench/results/everyday.md).
  */
@@ -9,23 +9,24 @@ import {
   checkIndex,
   checkIntegers,
   checkShape,
+  type Extent,
   inferShape,
   isContiguous,
-  type Layout,
   MAX_NDIM,
   rowMajorStrides,
   sizeOf,
   tooLarge,
 } from './layout.js';
 
-/** One axis of {@link sliceLayout}: an index (drops the axis), `[start, stop, step]` as in Python, or null for all. */
+/** One axis of `slice`: an index (drops the axis), `[start, stop, step]` as in Python, or null for all. */
 export type SliceRange =
   | number
   | null
   | undefined
   | readonly [start?: number | null, stop?: number | null, step?: number | null];
 
-function checkAxis(axis: number, ndim: number, argument = 'axis'): number {
+/** An axis, counted from the first. */
+export function checkAxis(axis: number, ndim: number, argument = 'axis'): number {
   if (!Number.isInteger(axis) || axis < -ndim || axis >= ndim) {
     throw new IndexError(
       `Expected an axis from ${-ndim} to ${ndim - 1} for ${argument} but received ${describe(axis)}`,
@@ -40,8 +41,8 @@ function checkAxes(axes: number | readonly number[], ndim: number): number[] {
 }
 
 /** Axes in another order; reversed when `axes` is absent. */
-export function transposeLayout(layout: Layout, axes?: readonly number[]): Layout {
-  const { shape, strides, offset } = layout;
+export function transposeExtent(extent: Extent, axes?: readonly number[]): Extent {
+  const { shape, strides, offset } = extent;
   const ndim = shape.length;
   const order = axes === undefined ? null : checkIntegers(axes, 'axes');
   if (order !== null && order.length !== ndim) {
@@ -67,8 +68,8 @@ function isNamedBefore(order: readonly number[], end: number, axis: number): boo
 }
 
 /** Basic slicing with Python's rules: bounds are clamped, negative bounds count from the end, steps may be negative. */
-export function sliceLayout(layout: Layout, ranges: readonly SliceRange[]): Layout {
-  const { shape, strides } = layout;
+export function sliceExtent(extent: Extent, ranges: readonly SliceRange[]): Extent {
+  const { shape, strides } = extent;
   if (ranges.length > shape.length) {
     throw new IndexError(
       `Expected at most ${shape.length} ranges for shape [${shape.join(', ')}] but received ${ranges.length}`,
@@ -77,7 +78,7 @@ export function sliceLayout(layout: Layout, ranges: readonly SliceRange[]): Layo
   }
   const newShape: number[] = [];
   const newStrides: number[] = [];
-  let { offset } = layout;
+  let { offset } = extent;
   let isEmpty = false;
   for (let i = 0; i < shape.length; i++) {
     const length = shape[i] as number;
@@ -106,7 +107,7 @@ export function sliceLayout(layout: Layout, ranges: readonly SliceRange[]): Layo
     newStrides.push(step === 1 ? stride : checkedStride(stride * step, shape));
   }
   // The offset of an empty slice could lie outside the memory, so keep the first element of the source.
-  return { shape: newShape, strides: newStrides, offset: isEmpty ? layout.offset : offset };
+  return { shape: newShape, strides: newStrides, offset: isEmpty ? extent.offset : offset };
 }
 
 /** One end of a range, clamped to the axis. */
@@ -136,18 +137,18 @@ function integerOr(value: number | null | undefined, fallback: number, axis: num
 }
 
 /** The error of a reshape for which no strides exist. */
-export function needsCopy(layout: Layout, shape: readonly number[]): LayoutError {
+export function needsCopy(extent: Extent, shape: readonly number[]): LayoutError {
   return new LayoutError(
-    `Expected strides that allow shape [${shape.join(', ')}] without a copy but [${layout.shape.join(', ')}] has ` +
-      `[${layout.strides.join(', ')}]; copy it first with contiguous()`,
-    layout.shape,
-    layout.strides,
+    `Expected strides that allow shape [${shape.join(', ')}] without a copy but [${extent.shape.join(', ')}] has ` +
+      `[${extent.strides.join(', ')}]; copy it first with contiguous()`,
+    extent.shape,
+    extent.strides,
   );
 }
 
 /** The same elements in another shape without a copy, or null when no strides describe it. */
-export function reshapeLayout(layout: Layout, requested: readonly number[]): Layout | null {
-  const { shape, strides, offset } = layout;
+export function reshapeExtent(extent: Extent, requested: readonly number[]): Extent | null {
+  const { shape, strides, offset } = extent;
   const size = sizeOf(shape);
   const target = inferShape(requested, size);
   if (isContiguous(shape, strides)) return { shape: target, strides: rowMajorStrides(target), offset };
@@ -191,8 +192,8 @@ export function reshapeLayout(layout: Layout, requested: readonly number[]): Lay
 }
 
 /** Repeats axes of length one with stride zero, as NumPy's `broadcast_to`. */
-export function broadcastLayout(layout: Layout, requested: readonly number[]): Layout {
-  const { shape, strides, offset } = layout;
+export function broadcastExtent(extent: Extent, requested: readonly number[]): Extent {
+  const { shape, strides, offset } = extent;
   const target = checkShape(requested);
   const lead = target.length - shape.length;
   const newStrides = target.map((length, i) => {
@@ -212,8 +213,8 @@ export function broadcastLayout(layout: Layout, requested: readonly number[]): L
 }
 
 /** Drops axes of length one: all of them, or the named axes. */
-export function squeezeLayout(layout: Layout, axes?: number | readonly number[]): Layout {
-  const { shape, strides, offset } = layout;
+export function squeezeExtent(extent: Extent, axes?: number | readonly number[]): Extent {
+  const { shape, strides, offset } = extent;
   const named = axes === undefined ? null : checkAxes(axes, shape.length);
   for (const axis of named ?? []) {
     if (shape[axis] !== 1) {
@@ -228,24 +229,24 @@ export function squeezeLayout(layout: Layout, axes?: number | readonly number[])
 }
 
 /** Inserts an axis of length one before `axis`. */
-export function expandLayout(layout: Layout, axis: number): Layout {
-  const ndim = layout.shape.length;
+export function expandExtent(extent: Extent, axis: number): Extent {
+  const ndim = extent.shape.length;
   if (ndim === MAX_NDIM) throw new LayoutError(`Expected at most ${MAX_NDIM} axes but this would make ${ndim + 1}`);
   const at = checkAxis(axis, ndim + 1);
-  const shape = [...layout.shape];
-  const strides = [...layout.strides];
+  const shape = [...extent.shape];
+  const strides = [...extent.strides];
   const stride = at < ndim ? checkedStride((shape[at] as number) * (strides[at] as number), shape) : 1;
   shape.splice(at, 0, 1);
   strides.splice(at, 0, stride);
-  return { shape, strides, offset: layout.offset };
+  return { shape, strides, offset: extent.offset };
 }
 
 /** Reverses axes: all of them, or the named axes. */
-export function flipLayout(layout: Layout, axes?: number | readonly number[]): Layout {
-  const { shape } = layout;
+export function flipExtent(extent: Extent, axes?: number | readonly number[]): Extent {
+  const { shape } = extent;
   const named = axes === undefined ? shape.map((_, i) => i) : checkAxes(axes, shape.length);
-  const strides = [...layout.strides];
-  let { offset } = layout;
+  const strides = [...extent.strides];
+  let { offset } = extent;
   const empty = shape.includes(0);
   for (const axis of new Set(named)) {
     const stride = strides[axis] as number;

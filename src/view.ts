@@ -1,104 +1,66 @@
 /** TensorView: describes memory that another owner keeps alive. */
 
+import * as content from './content.js';
 import { type Device, type DeviceArgument, parseDevice } from './device.js';
-import { type DType, parseDType, type Scalar, type TypedArrayOf } from './dtype.js';
-import { ArgumentTypeError, adviceFor, DisposedError, IndexError, isA, ReadOnlyError } from './errors.js';
-import { type Layout, offsetOf } from './layout.js';
+import { type DType, parseDType, type Scalar, type TypedArray, type TypedArrayOf } from './dtype.js';
+import { ArgumentTypeError, adviceFor, IndexError, isA, ReadOnlyError } from './errors.js';
+import { type Extent, offsetOf, wrongCount } from './layout.js';
+import { describeBytes } from './storage/arrays.js';
 import { Descriptor, Flag } from './storage/descriptor.js';
 import { getDeviceBackend } from './storage/device-backend.js';
+import { differenceOf, distanceOf, type Tolerance } from './values/compare.js';
 import { fillElements } from './values/convert.js';
-import { copyInto } from './values/copy.js';
+import { copyInto, copyIntoAsync } from './values/copy.js';
 import { elementCodec } from './values/element.js';
 import { ElementIterator } from './values/iterate.js';
-import { nestElements } from './values/nested.js';
-import { formatTensor, formatTensorAsync } from './values/print.js';
+import { jsonOf, nestElements } from './values/nested.js';
+import { notCloneable } from './values/not-cloneable.js';
+import { haveCommonBytes } from './values/overlap.js';
+import { formatTensor, formatTensorAsync, indented } from './values/print.js';
+import { tagOf } from './values/summary.js';
 import {
-  broadcastLayout,
-  expandLayout,
-  flipLayout,
+  broadcastExtent,
+  expandExtent,
+  flipExtent,
   needsCopy,
-  reshapeLayout,
+  reshapeExtent,
   type SliceRange,
-  sliceLayout,
-  squeezeLayout,
-  transposeLayout,
+  sliceExtent,
+  squeezeExtent,
+  transposeExtent,
 } from './view-layout.js';
 
-/** Elements in nested arrays, one level for each axis. A tensor without axes gives the bare value. */
-export type NestedArray<T> = T | NestedArray<T>[];
+/**
+ * Elements in nested arrays, one level for each axis of a shape; the bare value without axes. Where the number of axes
+ * is not known, it is `any`, which can be indexed to any depth.
+ */
+export type NestedArray<
+  T,
+  S extends readonly number[] = readonly number[],
+  Levels extends unknown[] = [],
+> = number extends S['length']
+  ? // biome-ignore lint/suspicious/noExplicitAny: no other type can be indexed to any depth
+    any
+  : Levels['length'] extends S['length']
+    ? T
+    : NestedArray<T[], S, [...Levels, unknown]>;
 
 /** Reads the private descriptor. Throws `DisposedError` after the release. For this package's other modules. */
-export let descriptorOf: (view: TensorView) => Descriptor;
-/**
- * The descriptor, unless it was removed, even after its memory was released. Throws for a proxy of a view. So small that V8
- * inlines it everywhere.
- */
-export let rawDescriptorOf: (view: TensorView) => Descriptor | null;
+export const descriptorOf: (view: TensorView) => Descriptor = content.descriptorOf;
+/** The descriptor, before its memory is handed to someone else. The tensor is no longer a copy with one owner. */
+export const sharedDescriptorOf: (view: TensorView) => Descriptor = content.sharedDescriptorOf;
 /** Removes and returns the descriptor; null if it was removed before, or for a view. For `Tensor.dispose`. */
-export let takeDescriptor: (view: TensorView) => Descriptor | null;
-/** The descriptor, even after its memory was released. Throws for other values, such as a proxy of a view. */
-let peekDescriptor: (view: TensorView) => Descriptor | null;
-let makerOf: (view: TensorView) => MakeOwner | null;
+export const takeDescriptor: (view: TensorView) => Descriptor | null = content.takeDescriptor;
 
 /** Makes another owner of a descriptor's storage. */
 export type MakeOwner = (descriptor: Descriptor) => TensorView;
-
-/** Returns the object that it is given, so that a derived class adds its private fields to that object. */
-class Given {
-  constructor(object: object) {
-    // biome-ignore lint/correctness/noConstructorReturn: the object is not made here
-    return object;
-  }
-}
-
-/**
- * The private fields of a view. They are not fields of TensorView, because V8 does not inline the constructor of a base
- * class with private fields. docs/decisions/descriptor-and-tensor.md has the figures.
- */
-class Content extends Given {
-  #descriptor: Descriptor | null;
-  /** Null for a view, which does not own its memory. */
-  readonly #makeOwner: MakeOwner | null;
-
-  constructor(view: object, descriptor: Descriptor, makeOwner: MakeOwner | null) {
-    super(view);
-    this.#descriptor = descriptor;
-    this.#makeOwner = makeOwner;
-  }
-
-  static {
-    peekDescriptor = (view) => {
-      try {
-        return (view as object as Content).#descriptor;
-      } catch {
-        throw new ArgumentTypeError('tensor', 'a Tensor or TensorView itself, not a proxy of one', view);
-      }
-    };
-    rawDescriptorOf = (view) => (view as object as Content).#descriptor;
-    descriptorOf = (view) => {
-      let descriptor: Descriptor | null;
-      try {
-        descriptor = (view as object as Content).#descriptor;
-      } catch {
-        descriptor = peekDescriptor(view); // throws a typed error; separate, to keep this hot path small
-      }
-      if (descriptor === null || descriptor.storage.refs === 0) throw disposed();
-      return descriptor;
-    };
-    takeDescriptor = (view) => {
-      const descriptor = peekDescriptor(view);
-      const content = view as object as Content;
-      content.#descriptor = null;
-      return content.#makeOwner === null ? null : descriptor;
-    };
-    makerOf = (view) => (view as object as Content).#makeOwner;
-  }
-}
 
 /**
  * A view of a tensor: shape, strides, dtype, device and memory that it does not own.
  *
  * Using a view after its owner was disposed throws `DisposedError`.
+ *
+ * @hideconstructor
  */
 export class TensorView<D extends DType = DType> {
   /**
@@ -106,28 +68,31 @@ export class TensorView<D extends DType = DType> {
    * optional, so that TypeScript rejects other objects with the same properties.
    */
   declare protected readonly variance: { [K in D]?: K };
+  /** Makes `postMessage` and `structuredClone` throw a `DataCloneError`. */
+  declare protected readonly notCloneable: () => void;
 
   /** For this package only; programs call `tensor.view()`. */
   constructor(descriptor: Descriptor, makeOwner: MakeOwner | null = null) {
     if (!(descriptor instanceof Descriptor)) {
       throw new ArgumentTypeError('descriptor', 'a tensor made with Tensor.from, wrap, adopt or empty', descriptor);
     }
-    new Content(this, descriptor, makeOwner);
+    this.notCloneable = notCloneable;
+    new content.Content(this, descriptor, makeOwner);
   }
 
   /** True once the memory was released. */
   get isDisposed(): boolean {
-    return (peekDescriptor(this)?.storage.refs ?? 0) === 0;
+    return (content.peekDescriptor(this)?.storage.refs ?? 0) === 0;
   }
 
   /** The lengths of the axes, in a frozen array. */
   get shape(): readonly number[] {
-    return descriptorOf(this).publicShape;
+    return descriptorOf(this).layout.publicShape;
   }
 
   /** The strides of the axes in elements, in a frozen array. */
   get strides(): readonly number[] {
-    return descriptorOf(this).publicStrides;
+    return descriptorOf(this).layout.publicStrides;
   }
 
   /** The element type, such as `'float32'`. */
@@ -167,7 +132,7 @@ export class TensorView<D extends DType = DType> {
   }
 
   /** True when the memory must not be written. */
-  get readonly(): boolean {
+  get isReadOnly(): boolean {
     return descriptorOf(this).isReadOnly;
   }
 
@@ -195,6 +160,9 @@ export class TensorView<D extends DType = DType> {
   /**
    * The elements as a typed array over the same memory, for contiguous, writable host tensors. The array is detached
    * (length 0) when the last Tensor of the memory is disposed.
+   *
+   * @throws ReadOnlyError for read-only memory, LayoutError unless the tensor is contiguous, UnsupportedDeviceError if the CPU
+   * cannot read it, and DisposedError after `dispose()`.
    */
   get data(): TypedArrayOf<D> {
     const descriptor = descriptorOf(this);
@@ -207,62 +175,166 @@ export class TensorView<D extends DType = DType> {
     return descriptor.data() as TypedArrayOf<D>;
   }
 
-  /** As `data`, for read-only tensors too. The caller promises not to write. */
+  /**
+   * Returns the elements as `data` does, for read-only tensors too. You promise not to write.
+   *
+   * @throws As `data` does, except ReadOnlyError.
+   */
   unsafeData(): TypedArrayOf<D> {
     return descriptorOf(this).data() as TypedArrayOf<D>;
   }
 
-  /** True when the tensor has this dtype; narrows the type. */
+  /**
+   * Tells whether the tensor has this dtype, and narrows its type.
+   *
+   * @param dtype - A dtype name.
+   * @throws UnsupportedDTypeError if there is no such dtype.
+   */
   is<E extends DType>(dtype: E): this is TensorView<E> {
     return descriptorOf(this).dtype === parseDType(dtype);
   }
 
-  /** True when the memory is on this device. */
-  on(device: DeviceArgument): boolean {
+  /**
+   * Tells whether the memory is on this device.
+   *
+   * @param device - A device name or a GPUDevice.
+   * @throws UnsupportedDeviceError if there is no such device.
+   */
+  isOn(device: DeviceArgument): boolean {
     return descriptorOf(this).device === parseDevice(device);
   }
 
-  /** Reads one element. Negative indices count from the end. */
+  /**
+   * Reads one element, without copying others.
+   *
+   * @param index - One index for each axis. Negative indices count from the end.
+   * @returns A number, a bigint for 64 bits and more, a boolean, or `{ re, im }`.
+   * @throws IndexError for an index outside of the tensor, or too many or too few of them.
+   * @throws UnsupportedDeviceError if the CPU cannot read the memory; copy it with `to('cpu')` first.
+   * @example
+   * ```ts
+   * import { Tensor } from 'dlpack';
+   * const x = Tensor.from([[1, 2, 3], [4, 5, 6]]);
+   * console.log(x.get(0, 2), x.get(-1, -1)); // 3 6
+   * ```
+   */
   get(...index: number[]): Scalar<D> {
     const descriptor = descriptorOf(this);
-    if (index.length !== descriptor.shape.length) throw wrongCount(descriptor, index, false);
-    const offset = offsetOf(descriptor.shape, descriptor.strides, index);
-    const bit = descriptor.bitOffset + offset * descriptor.strideBits;
-    const part = descriptor.storage.peek?.(descriptor, bit);
-    return elementCodec(descriptor.dtype).read(part ?? descriptor.view(), part ? bit % 8 : bit) as Scalar<D>;
+    const { layout } = descriptor;
+    if (index.length !== layout.shape.length) throw wrongCount(layout.shape, index, false);
+    const bit = descriptor.bitOffset + offsetOf(layout.shape, layout.strides, index) * layout.strideBits;
+    const part = descriptor.storage.peek?.(layout, bit);
+    return elementCodec(layout.dtype).read(part ?? descriptor.view(), part ? bit % 8 : bit) as Scalar<D>;
   }
 
-  /** Writes one element: `set(i, j, value)`. Throws for a value of the wrong type or out of the dtype's range. */
+  /**
+   * Writes one element: `set(i, j, value)`. Everybody who shares the memory sees it.
+   *
+   * @param indexAndValue - One index for each axis, then the value.
+   * @throws ArgumentTypeError or ArgumentValueError for a value that the dtype cannot hold.
+   * @throws IndexError for an index outside of the tensor, and ReadOnlyError for read-only memory.
+   * @example
+   * ```ts
+   * import { Tensor } from 'dlpack';
+   * const x = Tensor.from([[1, 2, 3], [4, 5, 6]]);
+   * x.transpose().set(2, 0, 9);
+   * console.log(x.get(0, 2)); // 9
+   * ```
+   */
   set(...indexAndValue: [...index: number[], value: Scalar<D>]): void {
     const descriptor = writable(this, 'set()');
-    if (indexAndValue.length !== descriptor.shape.length + 1) throw wrongCount(descriptor, indexAndValue, true);
-    const offset = offsetOf(descriptor.shape, descriptor.strides, indexAndValue as number[]);
-    const bit = descriptor.bitOffset + offset * descriptor.strideBits;
-    elementCodec(descriptor.dtype).write(descriptor.view(), bit, indexAndValue[indexAndValue.length - 1]);
+    const { layout } = descriptor;
+    if (indexAndValue.length !== layout.shape.length + 1) throw wrongCount(layout.shape, indexAndValue, true);
+    const offset = offsetOf(layout.shape, layout.strides, indexAndValue as number[]);
+    const bit = descriptor.bitOffset + offset * layout.strideBits;
+    elementCodec(layout.dtype).write(descriptor.view(), bit, indexAndValue[indexAndValue.length - 1]);
     descriptor.storage.commit();
   }
 
-  /** Writes one value into every element, with the checks of `set`. */
+  /**
+   * Writes one value into every element.
+   *
+   * @param value - As for `set`.
+   * @returns This tensor.
+   * @throws As `set` does.
+   * @example
+   * ```ts
+   * import { Tensor } from 'dlpack';
+   * const x = Tensor.from([[1, 2, 3], [4, 5, 6]]);
+   * x.slice(null, 1).fill(0);
+   * console.log(x.toArray()); // [[1, 0, 3], [4, 0, 6]]
+   * ```
+   */
   fill(value: Scalar<D>): this {
     fillElements(writable(this, 'fill()'), value);
     return this;
   }
 
-  /** Copies the elements of another tensor into this tensor, broadcast to this shape and converted as by `astype`. */
+  /**
+   * Copies the elements of another tensor into this tensor, broadcast to this shape and converted as by `astype`.
+   *
+   * @param source - A tensor on any device.
+   * @returns This tensor.
+   * @throws LayoutError if the shapes do not broadcast, or if several indices of this tensor share one element.
+   * @throws ReadOnlyError for read-only memory.
+   */
   copyFrom(source: TensorView): this {
-    if (!isA(source, TensorView)) {
-      throw new ArgumentTypeError(
-        'source',
-        'a tensor (Tensor.wrap makes one of a typed array, Tensor.from of values)',
-        source,
-        adviceFor(source),
-      );
-    }
-    copyInto(descriptorOf(source), writable(this, 'copyFrom()'));
+    copyInto(descriptorOf(checkTensor(source, 'source')), writable(this, 'copyFrom()'));
     return this;
   }
 
-  /** The value of a tensor with exactly one element. */
+  /**
+   * As `copyFrom`, without blocking the event loop: from a GPU into this tensor's host memory, too. You may dispose both
+   * tensors meanwhile. Resolves to this tensor.
+   */
+  async copyFromAsync(source: TensorView): Promise<this> {
+    await copyIntoAsync(descriptorOf(checkTensor(source, 'source')), writable(this, 'copyFromAsync()'));
+    return this;
+  }
+
+  /**
+   * Tells whether dtype, shape and values are equal. NaN equals NaN, and zero equals negative zero.
+   *
+   * @param other - A tensor on the host.
+   * @throws UnsupportedDeviceError if the CPU cannot read the memory.
+   */
+  equals(other: TensorView): boolean {
+    return differenceOf(descriptorOf(this), descriptorOf(checkTensor(other))) === null;
+  }
+
+  /**
+   * Tells whether the shapes are equal and the values close, as in NumPy. The dtypes may differ.
+   *
+   * @param other - A tensor on the host.
+   * @param tolerance - How far apart values may be.
+   * @throws UnsupportedDeviceError if the CPU cannot read the memory.
+   */
+  allClose(other: TensorView, tolerance: Tolerance = {}): boolean {
+    return distanceOf(descriptorOf(this), descriptorOf(checkTensor(other)), tolerance) === null;
+  }
+
+  /**
+   * True when this tensor and another tensor, a typed array or a buffer lie in the same memory, so that neither is a
+   * copy of the other. Compares bytes from the first element to the last: two columns of one matrix share memory.
+   *
+   * @param other - A tensor, a typed array or a buffer.
+   *
+   * @example
+   * ```ts
+   * import { Tensor } from 'dlpack';
+   * const array = new Float32Array(4);
+   * console.log(Tensor.wrap(array).sharesMemory(array), Tensor.from(array).sharesMemory(array)); // true false
+   * ```
+   */
+  sharesMemory(other: TensorView | TypedArray | Uint8ClampedArray | ArrayBufferLike): boolean {
+    return haveCommonBytes(descriptorOf(this), memoryOf(other));
+  }
+
+  /**
+   * Returns the value of a tensor with exactly one element.
+   *
+   * @throws IndexError if there are more elements, or none.
+   */
   item(): Scalar<D> {
     const descriptor = descriptorOf(this);
     if (descriptor.size !== 1) {
@@ -271,14 +343,26 @@ export class TensorView<D extends DType = DType> {
     return elementCodec(descriptor.dtype).read(descriptor.view(), descriptor.bitOffset) as Scalar<D>;
   }
 
-  /** Iterates over the elements in row-major order, without a copy. */
+  /**
+   * Iterates over the elements in row-major order, without a copy. NumPy iterates over rows; here every step is one value.
+   */
   [Symbol.iterator](): Generator<Scalar<D>> {
     return new ElementIterator(this, descriptorOf) as unknown as Generator<Scalar<D>>;
   }
 
-  /** Nested arrays of values, one level for each axis. */
-  toArray(): NestedArray<Scalar<D>> {
-    return nestElements(descriptorOf(this)) as NestedArray<Scalar<D>>;
+  /**
+   * Copies the elements into nested arrays, one level for each axis: `x.toArray()[0][1]`. `expectTensor` makes their depth known.
+   *
+   * @throws UnsupportedDeviceError if the CPU cannot read the memory.
+   * @example
+   * ```ts
+   * import { Tensor } from 'dlpack';
+   * const x = Tensor.from([[1, 2, 3], [4, 5, 6]]);
+   * console.log(x.slice(1).toArray()); // [4, 5, 6]
+   * ```
+   */
+  toArray(): NestedArray<Scalar<D>, this['shape']> {
+    return nestElements(descriptorOf(this)) as NestedArray<Scalar<D>, this['shape']>;
   }
 
   /**
@@ -286,113 +370,171 @@ export class TensorView<D extends DType = DType> {
    * cannot hold exactly becomes decimal text. JSON itself writes NaN and infinities as null.
    */
   toJSON(): unknown {
-    const plain = (value: unknown): unknown =>
-      typeof value === 'bigint'
-        ? Number.isSafeInteger(Number(value))
-          ? Number(value)
-          : String(value)
-        : Array.isArray(value)
-          ? value.map(plain)
-          : value instanceof Uint8Array
-            ? [...value]
-            : value;
-    return plain(this.toArray());
+    return jsonOf(this.toArray());
   }
 
-  /** A view of the same elements that does not own them. */
+  /**
+   * Returns a view of the same elements that does not own them. It needs no `dispose()`, and using it after its owner was disposed throws.
+   */
   view(): TensorView<D> {
-    return new TensorView<D>(descriptorOf(this));
+    return new TensorView<D>(descriptorOf(this).asShared());
   }
 
-  /** The axes in another order; reversed without an argument. */
+  /**
+   * Puts the axes into another order. Shares the memory: only the strides change.
+   *
+   * @param axes - The old axis for each new one; reversed when absent.
+   * @throws ArgumentValueError unless `axes` names each axis once.
+   * @example
+   * ```ts
+   * import { Tensor } from 'dlpack';
+   * const x = Tensor.from([[1, 2, 3], [4, 5, 6]]);
+   * console.log(x.transpose().shape, x.transpose().strides); // [3, 2] [1, 3]
+   * ```
+   */
   transpose(axes?: readonly number[]): this {
-    return derive(this, transposeLayout(descriptorOf(this).layout, axes)) as this;
+    return derive(this, transposeExtent(descriptorOf(this).extent, axes)) as this;
   }
 
-  /** A part of the tensor: for each axis an index, `[start, stop, step]` as in Python, or null for the whole axis. */
+  /**
+   * Takes a part of the tensor. Shares the memory.
+   *
+   * @param ranges - For each axis an index, which drops the axis, `[start, stop, step]` as in Python, or null for the whole axis.
+   * Axes without a range stay whole.
+   * @throws IndexError for an index outside of the tensor, or for more ranges than axes.
+   * @example
+   * ```ts
+   * import { Tensor } from 'dlpack';
+   * const x = Tensor.from([[1, 2, 3], [4, 5, 6]]);
+   * console.log(x.slice(null, [0, 2]).toArray()); // [[1, 2], [4, 5]]
+   * console.log(x.slice(-1, [null, null, -1]).toArray()); // [6, 5, 4]
+   * ```
+   */
   slice(...ranges: SliceRange[]): this {
-    return derive(this, sliceLayout(descriptorOf(this).layout, ranges)) as this;
+    return derive(this, sliceExtent(descriptorOf(this).extent, ranges)) as this;
   }
 
-  /** Another shape over the same memory. One length may be -1. Throws when no strides describe the result. */
+  /**
+   * Gives the elements another shape. Shares the memory.
+   *
+   * @param shape - The new lengths. One of them may be -1.
+   * @throws LayoutError if the sizes differ, or if no strides describe the result.
+   */
   reshape(shape: readonly number[]): this {
-    const { layout } = descriptorOf(this);
-    const reshaped = reshapeLayout(layout, shape);
-    if (reshaped === null) throw needsCopy(layout, shape);
+    const { extent } = descriptorOf(this);
+    const reshaped = reshapeExtent(extent, shape);
+    if (reshaped === null) throw needsCopy(extent, shape);
     return derive(this, reshaped) as this;
   }
 
-  /** Repeats axes of length one without a copy (stride 0). */
+  /**
+   * Repeats axes of length one. Shares the memory: a repeated axis has stride 0.
+   *
+   * @param shape - The new lengths; new axes come first.
+   * @throws LayoutError if an axis of another length would have to change.
+   * @example
+   * ```ts
+   * import { Tensor } from 'dlpack';
+   * const bias = Tensor.from([1, 2]).broadcastTo([3, 2]);
+   * console.log(bias.toArray(), bias.strides); // [[1, 2], [1, 2], [1, 2]] [0, 1]
+   * ```
+   */
   broadcastTo(shape: readonly number[]): this {
-    return derive(this, broadcastLayout(descriptorOf(this).layout, shape)) as this;
+    return derive(this, broadcastExtent(descriptorOf(this).extent, shape)) as this;
   }
 
-  /** Without axes of length one: all of them, or the named axes. */
+  /**
+   * Removes axes of length 1. Shares the memory.
+   *
+   * @param axes - The axes to remove; all of length 1 when absent.
+   * @throws LayoutError if a named axis has another length.
+   */
   squeeze(axes?: number | readonly number[]): this {
-    return derive(this, squeezeLayout(descriptorOf(this).layout, axes)) as this;
+    return derive(this, squeezeExtent(descriptorOf(this).extent, axes)) as this;
   }
 
-  /** Adds a new axis of length one before `axis`. */
+  /**
+   * Adds an axis of length 1. Shares the memory.
+   *
+   * @param axis - The place of the new axis. Negative numbers count from the end.
+   */
   expandDims(axis: number): this {
-    return derive(this, expandLayout(descriptorOf(this).layout, axis)) as this;
+    return derive(this, expandExtent(descriptorOf(this).extent, axis)) as this;
   }
 
-  /** In reverse order along all axes, or along the named axes. */
+  /**
+   * Reverses the order of the elements. Shares the memory: strides become negative.
+   *
+   * @param axes - The axes to reverse; all when absent.
+   * @example
+   * ```ts
+   * import { Tensor } from 'dlpack';
+   * console.log(Tensor.from([1, 2, 3]).flip().toArray()); // [3, 2, 1]
+   * ```
+   */
   flip(axes?: number | readonly number[]): this {
-    return derive(this, flipLayout(descriptorOf(this).layout, axes)) as this;
+    return derive(this, flipExtent(descriptorOf(this).extent, axes)) as this;
   }
 
+  /** Returns the text that `console.log` prints: the values as NumPy prints them, with shape and dtype. */
   toString(): string {
-    const descriptor = peekDescriptor(this);
+    const descriptor = content.peekDescriptor(this);
     const kind = kindOf(this);
     return descriptor === null || descriptor.storage.refs === 0 ? `${kind}(disposed)` : formatTensor(kind, descriptor);
   }
 
-  /** Prints the tensor with the console. Copies the shown elements first where `console.log` cannot read them. */
-  async print(): Promise<void> {
-    const descriptor = descriptorOf(this);
-    console.log(await formatTensorAsync(kindOf(this), descriptor));
+  /** Differs for different tensors, so that `assert.deepStrictEqual` sees the difference. */
+  get [Symbol.toStringTag](): string {
+    return tagOf(() => descriptorOf(this));
   }
 
-  /** `console.log` in Node and Bun. */
-  [Symbol.for('nodejs.util.inspect.custom')](): string {
-    return this.toString();
+  /**
+   * Prints the tensor with the console. On a device, copies the shown elements to the host first, which `console.log` cannot do.
+   */
+  async print(): Promise<void> {
+    console.log(await formatTensorAsync(kindOf(this), descriptorOf(this)));
+  }
+
+  /** `console.log` in Node and Bun. Node, and Bun's `util.inspect`, indent the lines of a nested text themselves. */
+  [Symbol.for('nodejs.util.inspect.custom')](
+    depth?: number,
+    options?: { depth?: number; breakLength?: number },
+  ): string {
+    const isIndented = options === undefined || 'breakLength' in options;
+    return indented(this.toString(), isIndented ? 0 : 2 * ((options.depth ?? 0) - (depth ?? 0)));
   }
 
   /** `console.log` in Deno. */
-  [Symbol.for('Deno.customInspect')](): string {
-    return this.toString();
+  [Symbol.for('Deno.customInspect')](_inspect?: unknown, options?: { indentationLvl?: number }): string {
+    return indented(this.toString(), options?.indentationLvl ?? 0);
   }
 }
 
-/** Derives a view or Tensor over other elements. A function, because user code must not choose the layout. For `Tensor`. */
-export function derive(view: TensorView, layout: Layout): TensorView {
-  const descriptor = descriptorOf(view).derive(layout);
-  const makeOwner = makerOf(view);
+/** Derives a view or Tensor over other elements. A function, because user code must not choose the extent. For `Tensor`. */
+export function derive(view: TensorView, extent: Extent): TensorView {
+  const descriptor = descriptorOf(view).derive(extent);
+  const makeOwner = content.makerOf(view) as MakeOwner | null;
   return makeOwner === null ? new TensorView(descriptor) : makeOwner(descriptor);
 }
 
-function kindOf(view: TensorView): string {
-  return makerOf(view) === null ? 'TensorView' : 'Tensor';
+/** The argument, if it is a tensor of this copy of the package. */
+export function checkTensor(value: unknown, argument = 'other'): TensorView {
+  if (isA(value, TensorView)) return value;
+  const expected = 'a tensor (Tensor.wrap makes one of a typed array, Tensor.from of values)';
+  throw new ArgumentTypeError(argument, expected, value, adviceFor(value));
 }
 
-function writable(view: TensorView, action: string): Descriptor {
+function memoryOf(value: unknown): Descriptor {
+  return isA(value, TensorView) ? descriptorOf(value) : (describeBytes(value) ?? descriptorOf(checkTensor(value)));
+}
+
+function kindOf(view: TensorView): string {
+  return content.makerOf(view) === null ? 'TensorView' : 'Tensor';
+}
+
+/** The descriptor of a tensor that may be written. */
+export function writable(view: TensorView, action: string): Descriptor {
   const descriptor = descriptorOf(view);
   if (!descriptor.isReadOnly) return descriptor;
   throw new ReadOnlyError(`Expected a writable tensor for ${action} but this one is read-only; write to a copy()`);
-}
-
-function wrongCount({ shape }: Descriptor, given: readonly unknown[], hasValue: boolean): IndexError {
-  const [value, noun] = hasValue ? [' and then a value', ' arguments'] : ['', ''];
-  return new IndexError(
-    `Expected ${shape.length} indices${value} for shape [${shape.join(', ')}] but received ${given.length}${noun}`,
-    given,
-  );
-}
-
-function disposed(): DisposedError {
-  return new DisposedError(
-    'Expected a live tensor but its memory was released by dispose(), using or scope(); ' +
-      'keep a second owner with fromDLPack(tensor), or a copy()',
-  );
 }

@@ -17,15 +17,16 @@ import {
   DLPackVersion,
   DLTensor,
   type Fields,
-  type Scalar,
+  type ScalarField,
   type Struct,
 } from './structs.js';
 
-type ScalarValue<S extends Scalar> = S extends 'u64' | 'ptr' ? bigint : number;
+/** The JavaScript form of one number of a struct. */
+export type ScalarValue<S extends ScalarField> = S extends 'u64' | 'ptr' ? bigint : number;
 
 /** The JavaScript form of a struct: numbers, bigints and nested objects, by C field names. */
 export type StructValue<F extends Fields> = {
-  -readonly [name in keyof F]: F[name] extends Scalar
+  -readonly [name in keyof F]: F[name] extends ScalarField
     ? ScalarValue<F[name]>
     : F[name] extends Struct<infer G>
       ? StructValue<G>
@@ -44,39 +45,71 @@ function viewOf(struct: Struct, place: Place): DataView {
   return new DataView(buffer, byteOffset, size);
 }
 
-/** Reads a struct. */
+/**
+ * Copies a struct out of memory.
+ *
+ * @param struct - The table of the struct, such as {@link DLTensor}.
+ * @param place - Where the struct lies, and the data model of the program that wrote it.
+ * @returns Its fields by their C names. Pointers and 64-bit integers are bigints.
+ * @throws LayoutError if the struct does not fit into the buffer.
+ */
 export function decodeStruct<F extends Fields>(struct: Struct<F>, place: Place): StructValue<F> {
   const at = checkPlace(place);
   return decodeAt(struct, viewOf(struct, at), 0, at.model) as StructValue<F>;
 }
 
-/** Writes a struct. Throws if a field is missing or if its C type cannot hold the value. */
+/**
+ * Writes a struct into memory.
+ *
+ * @param struct - The table of the struct, such as {@link DLTensor}.
+ * @param value - All its fields by their C names.
+ * @param place - Where to write it, and the data model of the program that will read it.
+ * @throws ArgumentTypeError if a field is missing or has another type, and ArgumentValueError if its C type cannot hold it.
+ * @throws LayoutError if the struct does not fit into the buffer.
+ */
 export function encodeStruct<F extends Fields>(struct: Struct<F>, value: StructValue<F>, place: Place): void {
   const at = checkPlace(place);
   encodeAt(struct, value, viewOf(struct, at), 0, at.model);
 }
 
-type Encode<S> = S extends Struct<infer F> ? (value: StructValue<F>, place: Place) => void : never;
+/** A function that writes a struct, as {@link encodeStruct} does. */
+export type Encode<S> = S extends Struct<infer F> ? (value: StructValue<F>, place: Place) => void : never;
 
+/** Reads a `DLPackVersion`, as {@link decodeStruct} does. */
 export const decodeVersion = (place: Place) => decodeStruct(DLPackVersion, place);
+/** Reads a `DLDevice`, as {@link decodeStruct} does. */
 export const decodeDevice = (place: Place) => decodeStruct(DLDevice, place);
+/** Reads a `DLDataType`, as {@link decodeStruct} does. */
 export const decodeDataType = (place: Place) => decodeStruct(DLDataType, place);
+/** Reads a `DLTensor`, as {@link decodeStruct} does. */
 export const decodeTensor = (place: Place) => decodeStruct(DLTensor, place);
+/** Reads a `DLManagedTensor`, as {@link decodeStruct} does. */
 export const decodeManagedTensor = (place: Place) => decodeStruct(DLManagedTensor, place);
+/** Reads a `DLManagedTensorVersioned`, as {@link decodeStruct} does. */
 export const decodeManagedTensorVersioned = (place: Place) => decodeStruct(DLManagedTensorVersioned, place);
+/** Reads a `DLPackExchangeAPIHeader`, as {@link decodeStruct} does. */
 export const decodeExchangeAPIHeader = (place: Place) => decodeStruct(DLPackExchangeAPIHeader, place);
+/** Reads a `DLPackExchangeAPI`, as {@link decodeStruct} does. */
 export const decodeExchangeAPI = (place: Place) => decodeStruct(DLPackExchangeAPI, place);
 
+/** Writes a `DLPackVersion`, as {@link encodeStruct} does. */
 export const encodeVersion: Encode<typeof DLPackVersion> = (value, place) => encodeStruct(DLPackVersion, value, place);
+/** Writes a `DLDevice`, as {@link encodeStruct} does. */
 export const encodeDevice: Encode<typeof DLDevice> = (value, place) => encodeStruct(DLDevice, value, place);
+/** Writes a `DLDataType`, as {@link encodeStruct} does. */
 export const encodeDataType: Encode<typeof DLDataType> = (value, place) => encodeStruct(DLDataType, value, place);
+/** Writes a `DLTensor`, as {@link encodeStruct} does. */
 export const encodeTensor: Encode<typeof DLTensor> = (value, place) => encodeStruct(DLTensor, value, place);
+/** Writes a `DLManagedTensor`, as {@link encodeStruct} does. */
 export const encodeManagedTensor: Encode<typeof DLManagedTensor> = (value, place) =>
   encodeStruct(DLManagedTensor, value, place);
+/** Writes a `DLManagedTensorVersioned`, as {@link encodeStruct} does. */
 export const encodeManagedTensorVersioned: Encode<typeof DLManagedTensorVersioned> = (value, place) =>
   encodeStruct(DLManagedTensorVersioned, value, place);
+/** Writes a `DLPackExchangeAPIHeader`, as {@link encodeStruct} does. */
 export const encodeExchangeAPIHeader: Encode<typeof DLPackExchangeAPIHeader> = (value, place) =>
   encodeStruct(DLPackExchangeAPIHeader, value, place);
+/** Writes a `DLPackExchangeAPI`, as {@link encodeStruct} does. */
 export const encodeExchangeAPI: Encode<typeof DLPackExchangeAPI> = (value, place) =>
   encodeStruct(DLPackExchangeAPI, value, place);
 
@@ -98,7 +131,7 @@ const integers = {
   i32: [-0x80000000, 0x7fffffff, 'getInt32', 'setInt32'],
 } as const;
 
-function readScalar(field: Scalar, view: DataView, at: number, model: DataModel): number | bigint {
+function readScalar(field: ScalarField, view: DataView, at: number, model: DataModel): number | bigint {
   if (field === 'u64' || (field === 'ptr' && model.pointerSize === 8)) return view.getBigUint64(at, true);
   return field === 'ptr' ? BigInt(view.getUint32(at, true)) : view[integers[field][2]](at, true);
 }
@@ -114,7 +147,14 @@ function encodeAt(struct: Struct, value: unknown, view: DataView, at: number, mo
   }
 }
 
-function writeScalar(field: Scalar, name: string, value: unknown, view: DataView, at: number, model: DataModel): void {
+function writeScalar(
+  field: ScalarField,
+  name: string,
+  value: unknown,
+  view: DataView,
+  at: number,
+  model: DataModel,
+): void {
   if (field === 'u64' || field === 'ptr') {
     if (typeof value !== 'bigint') throw new ArgumentTypeError(name, 'a bigint', value);
     const bytes = field === 'u64' ? 8 : model.pointerSize;

@@ -3,52 +3,104 @@
 import { deviceFromType } from '../device.js';
 import { dtypeFromCode } from '../dtype.js';
 import { ArgumentTypeError, BufferError, LayoutError } from '../errors.js';
-import { checkShape, checkStrides, MAX_NDIM, rowMajorStrides } from '../layout.js';
+import { checkShape, checkStrides, MAX_NDIM } from '../layout.js';
 import { Descriptor } from '../storage/descriptor.js';
-import { BufferStorage, type Storage } from '../storage/storage.js';
+import { findLayout, KNOWN_FLAGS, type Layout } from '../storage/layouts.js';
+import { BufferStorage } from '../storage/storage.js';
 import { TensorView } from '../view.js';
-import { decodeStruct } from './codec.js';
-import { checkPlace, type Place } from './model.js';
-import { DLTensor } from './structs.js';
+import { layoutOf } from './layout-of.js';
+import { checkPlace, type DataModel, type Place, wasm32, wasm64 } from './model.js';
+import { DLDataType, DLDevice, DLTensor } from './structs.js';
 
-/** Reads and checks a `DLTensor`. Pointers are offsets into `storage`, which covers the buffer of the place. */
-export function describeTensor(place: Place, flags: bigint, storage: Storage): Descriptor {
-  const tensor = decodeStruct(DLTensor, place);
-  const dtype = dtypeFromCode(tensor.dtype.code, tensor.dtype.bits, tensor.dtype.lanes);
-  const device = deviceFromType(tensor.device.device_type, tensor.device.device_id);
+/** The offsets of the fields of a `DLTensor`, by the size of a pointer. */
+export const tensorOffsets = { 4: offsetsIn(wasm32), 8: offsetsIn(wasm64) };
+
+function offsetsIn(model: DataModel) {
+  const { offset, size } = layoutOf(DLTensor, model);
+  const device = layoutOf(DLDevice, model).offset;
+  const dtype = layoutOf(DLDataType, model).offset;
+  return {
+    ...offset,
+    size,
+    deviceType: offset.device + device.device_type,
+    deviceId: offset.device + device.device_id,
+    code: offset.dtype + dtype.code,
+    bits: offset.dtype + dtype.bits,
+    lanes: offset.dtype + dtype.lanes,
+  };
+}
+
+/** A checked layout, and the byte of the memory at which its first element is. */
+export interface ReadTensor {
+  readonly layout: Layout;
+  readonly start: number;
+}
+
+/**
+ * Reads and checks a `DLTensor`. `view` covers the whole memory, and pointers are offsets into it. Numbers, because a
+ * bigint for each field takes longer than the rest of an import.
+ */
+export function readTensor(view: DataView, at: number, { pointerSize }: DataModel, flags: number): ReadTensor {
+  const place = tensorOffsets[pointerSize];
+  checkStruct(view, at, place.size, 'DLTensor');
+  const dtype = dtypeFromCode(
+    view.getUint8(at + place.code),
+    view.getUint8(at + place.bits),
+    view.getUint16(at + place.lanes, true),
+  );
+  const device = deviceFromType(view.getInt32(at + place.deviceType, true), view.getInt32(at + place.deviceId, true));
   if (!device.isHostAccessible) {
     throw new BufferError(`Expected host memory for a tensor in this buffer but it is on '${device.name}'`);
   }
-  if (tensor.ndim < 0 || tensor.ndim > MAX_NDIM) {
-    throw new LayoutError(`Expected 0 to ${MAX_NDIM} axes but received ndim ${tensor.ndim}`);
+  const ndim = view.getInt32(at + place.ndim, true);
+  if (ndim < 0 || ndim > MAX_NDIM) {
+    throw new LayoutError(`Expected 0 to ${MAX_NDIM} axes but received ndim ${ndim}`);
   }
-  const shape = checkShape(readIntegers(place, tensor.shape, tensor.ndim, 'shape'));
-  const strides =
-    tensor.strides === 0n
-      ? rowMajorStrides(shape)
-      : checkStrides(readIntegers(place, tensor.strides, tensor.ndim, 'strides'), shape);
-  const empty = shape.includes(0);
-  if (tensor.data === 0n && !empty) throw new LayoutError('Expected memory for a tensor but data is NULL', shape);
-  const offset = empty ? 0 : Number(tensor.data + tensor.byte_offset);
-  return new Descriptor(storage, dtype, device, shape, strides, offset * 8, Number(flags & 7n)).checkBounds();
+  const shape = checkShape(readIntegers(view, readPointer(view, at + place.shape, pointerSize), ndim, 'shape'));
+  const stridesAt = readPointer(view, at + place.strides, pointerSize);
+  const strides = stridesAt === 0 ? null : checkStrides(readIntegers(view, stridesAt, ndim, 'strides'), shape);
+  const layout = findLayout(dtype, device, shape, strides, flags & KNOWN_FLAGS);
+  if (layout.size === 0) return { layout, start: 0 };
+  const data = readPointer(view, at + place.data, pointerSize);
+  if (data === 0) throw new LayoutError('Expected memory for a tensor but data is NULL', shape);
+  return { layout, start: data + readPointer(view, at + place.byte_offset, 8) };
 }
 
-function readIntegers(place: Place, pointer: bigint, count: number, name: string): number[] {
+/** Throws unless a struct lies inside the memory. */
+export function checkStruct(view: DataView, at: number, size: number, name: string): void {
+  if (Number.isSafeInteger(at) && at >= 0 && at + size <= view.byteLength) return;
+  throw new LayoutError(`Expected ${size} bytes for a ${name} at byte ${at} but the buffer has ${view.byteLength}`);
+}
+
+/** An unsigned integer of four or eight bytes. One above 2^53 is outside every memory, also when it is rounded. */
+export function readPointer(view: DataView, at: number, size: 4 | 8): number {
+  const low = view.getUint32(at, true);
+  return size === 4 ? low : view.getUint32(at + 4, true) * 2 ** 32 + low;
+}
+
+/** Writes an unsigned integer of four or eight bytes. */
+export function writePointer(view: DataView, at: number, value: number, size: 4 | 8): void {
+  view.setUint32(at, value, true); // the low bits, also of a number above 2^32
+  if (size === 8) view.setUint32(at + 4, Math.floor(value / 2 ** 32), true);
+}
+
+function readIntegers(view: DataView, at: number, count: number, name: string): number[] {
   if (count === 0) return [];
-  const at = Number(pointer);
-  if (pointer === 0n || at + count * 8 > place.buffer.byteLength) {
+  if (at === 0 || at + count * 8 > view.byteLength) {
     throw new LayoutError(
-      `Expected ${count} integers for ${name} inside the buffer of ${place.buffer.byteLength} bytes but its address is ${pointer}`,
+      `Expected ${count} integers for ${name} inside the buffer of ${view.byteLength} bytes but its address is ${at}`,
     );
   }
-  const view = new DataView(place.buffer, at, count * 8);
-  return Array.from({ length: count }, (_, i) => {
-    const value = view.getBigInt64(i * 8, true);
-    if (BigInt.asIntN(54, value) !== value) {
-      throw new LayoutError(`Expected integers of at most 2^53 - 1 for ${name} but received ${value}`);
+  const values = new Array<number>(count);
+  for (let i = 0; i < count; i++) {
+    const value = view.getInt32(at + i * 8 + 4, true) * 2 ** 32 + view.getUint32(at + i * 8, true);
+    if (!Number.isSafeInteger(value)) {
+      const exact = view.getBigInt64(at + i * 8, true);
+      throw new LayoutError(`Expected integers of at most 2^53 - 1 for ${name} but received ${exact}`);
     }
-    return Number(value);
-  });
+    values[i] = value;
+  }
+  return values;
 }
 
 /**
@@ -57,7 +109,8 @@ function readIntegers(place: Place, pointer: bigint, count: number, name: string
  */
 export function viewTensor(at: Place, flags = 0n): TensorView {
   if (typeof flags !== 'bigint') throw new ArgumentTypeError('flags', 'a bigint', flags);
-  const place = checkPlace(at);
-  const { buffer } = place;
-  return new TensorView(describeTensor(place, flags, new BufferStorage(buffer, 0, buffer.byteLength)));
+  const { buffer, byteOffset, model } = checkPlace(at);
+  const { layout, start } = readTensor(new DataView(buffer), byteOffset, model, Number(flags & BigInt(KNOWN_FLAGS)));
+  const storage = new BufferStorage(buffer, 0, buffer.byteLength);
+  return new TensorView(new Descriptor(storage, layout, start * 8).checkBounds());
 }

@@ -2,19 +2,35 @@
 
 import { ArgumentTypeError, ArgumentValueError } from '../errors.js';
 import { type DataModel, lp64, wasm32, wasm64 } from './model.js';
-import type { Fields, Scalar, Struct } from './structs.js';
+import type { Fields, ScalarField, Struct } from './structs.js';
 
+/** Where the fields of a struct lie. */
 export interface StructLayout<F extends Fields = Fields> {
+  /** Bytes, with the padding at the end. */
   readonly size: number;
+  /** The address of the struct must be a multiple of this number. */
   readonly alignment: number;
+  /** Bytes from the start of the struct to each field. */
   readonly offset: { readonly [name in keyof F]: number };
 }
 
-const scalarSize: Record<Exclude<Scalar, 'ptr'>, number> = { u8: 1, u16: 2, u32: 4, i32: 4, u64: 8 };
+const scalarSize: Record<Exclude<ScalarField, 'ptr'>, number> = { u8: 1, u16: 2, u32: 4, i32: 4, u64: 8 };
 /** The layouts by the size of a pointer, in which alone the models differ. */
 const caches = { 4: new WeakMap<Struct, StructLayout>(), 8: new WeakMap<Struct, StructLayout>() };
 
-/** The offset of each field of a struct. */
+/**
+ * Computes the offset of each field of a struct, as a C compiler does.
+ *
+ * @param struct - A table of this module, such as {@link DLTensor}.
+ * @param model - `lp64`, `wasm32` or `wasm64`.
+ * @throws ArgumentTypeError for anything else.
+ *
+ * @example
+ * ```ts
+ * import { DLTensor, layoutOf, lp64, wasm32 } from 'dlpack/abi';
+ * console.log(layoutOf(DLTensor, lp64).size, layoutOf(DLTensor, wasm32).size); // 48 40
+ * ```
+ */
 export function layoutOf<F extends Fields>(struct: Struct<F>, model: DataModel): StructLayout<F> {
   if (model !== lp64 && model !== wasm32 && model !== wasm64) {
     throw new ArgumentTypeError('model', 'lp64, wasm32 or wasm64', model);
@@ -44,7 +60,7 @@ function derive(struct: Struct, model: DataModel): StructLayout {
   return Object.freeze({ size: roundUp(end, alignment), alignment, offset: Object.freeze(offset) });
 }
 
-function measure(field: Scalar | Struct, model: DataModel): { size: number; alignment: number } {
+function measure(field: ScalarField | Struct, model: DataModel): { size: number; alignment: number } {
   if (typeof field !== 'string') return layoutOf(field, model);
   const size = field === 'ptr' ? model.pointerSize : scalarSize[field];
   if (size === undefined) throw new ArgumentValueError('field', 'u8, u16, u32, i32, u64, ptr or a struct', field);

@@ -3,7 +3,9 @@
 import { ArgumentTypeError, isUsable } from '../errors.js';
 import { bufferLength } from '../storage/storage.js';
 
+/** How a program lays out its structs. */
 export interface DataModel {
+  /** Its name. */
   readonly name: 'lp64' | 'wasm32' | 'wasm64';
   /** Bytes of a pointer, which is also its alignment. */
   readonly pointerSize: 4 | 8;
@@ -20,8 +22,11 @@ export const wasm64: DataModel = Object.freeze({ name: 'wasm64', pointerSize: 8 
 
 /** A position in memory, with the data model. */
 export interface Place {
+  /** The memory, such as that of a WebAssembly module. */
   readonly buffer: ArrayBufferLike;
+  /** Bytes from the start of the buffer. */
   readonly byteOffset: number;
+  /** The data model of the program that owns the memory. */
   readonly model: DataModel;
 }
 

@@ -60,7 +60,9 @@ export function nearest(name: string, known: readonly string[]): string | null {
   let best: string | null = null;
   let fewest = Math.max(2, Math.floor(given.length / 3)) + 1;
   for (const candidate of known) {
-    const changes = distance(given, plain(candidate));
+    const other = plain(candidate);
+    if (Math.abs(other.length - given.length) >= fewest) continue;
+    const changes = distance(given, other);
     if (changes < fewest) {
       best = candidate;
       fewest = changes;
@@ -71,11 +73,12 @@ export function nearest(name: string, known: readonly string[]): string | null {
 
 /** Names from other languages differ in case and underscores: `require_contiguous`, `readOnly`. */
 function plain(name: string): string {
-  return name.slice(0, 40).toLowerCase().replace(/_/g, '');
+  return name.slice(0, 100).toLowerCase().replace(/_/g, '');
 }
 
 /** Letters to insert, delete or replace to turn `a` into `b` (Levenshtein). */
 function distance(a: string, b: string): number {
+  if (a !== '' && a[0] === b[0]) return distance(a.slice(1), b.slice(1)); // names of tensors begin alike
   let row = Array.from({ length: b.length + 1 }, (_, i) => i);
   for (let i = 1; i <= a.length; i++) {
     const next = [i];

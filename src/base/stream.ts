@@ -8,6 +8,7 @@ import { ArgumentTypeError, isUsable } from '../errors.js';
 
 /** A stream of any library. `handle` is the driver's handle, as in `Stream` of dlpack/cuda. */
 export interface StreamLike {
+  /** The `cudaStream_t` as a number. */
   readonly handle: bigint;
 }
 

@@ -9,6 +9,7 @@ import { parseTypeString } from './typestr.js';
 
 /** The CUDA Array Interface of an array, as a JavaScript object. Every number may be a bigint. */
 export interface CudaArrayInterface {
+  /** The lengths of the axes. */
   readonly shape: readonly (number | bigint)[];
   /** NumPy's type string, such as `'<f4'`. */
   readonly typestr: string;

@@ -12,12 +12,13 @@ import {
 import type { NativeStorage } from '../native/native-storage.js';
 import type { Descriptor } from '../storage/descriptor.js';
 import { descriptorOf, TensorView } from '../view.js';
-import { broadcastLayout } from '../view-layout.js';
+import { broadcastExtent } from '../view-layout.js';
 import { currentHandle } from './current.js';
 import { handOver } from './memory.js';
 import { onStream } from './requests.js';
 import { formatTypeString } from './typestr.js';
 
+/** How a tensor is exported. */
 export interface CudaArrayExportOptions {
   /** The version of the interface, 0 to 3. Before 3 it names no stream, so the call waits for work on the tensor. */
   version?: 0 | 1 | 2 | 3;
@@ -31,15 +32,21 @@ const optionNames: OptionNames<CudaArrayExportOptions> = { version: true, sync: 
 
 /** The interface of a tensor. */
 export interface TensorCudaArrayInterface {
+  /** The lengths of the axes. */
   readonly shape: readonly number[];
+  /** The element type as NumPy writes it, such as `<f4`. */
   readonly typestr: string;
+  /** The address, and whether it is read-only. */
   readonly data: readonly [pointer: bigint, readonly: boolean];
+  /** The version of the interface. */
   readonly version: number;
+  /** The strides in bytes; null for row-major. */
   readonly strides: readonly number[] | null;
   /** The type string once more, as NumPy's description of a record without fields. */
   readonly descr: readonly (readonly [name: '', typestr: string])[];
   /** An object with its own interface; null when all elements are valid. Since version 1. */
   readonly mask?: TensorView | null;
+  /** The stream to wait for; null for none. */
   readonly stream?: bigint | null;
 }
 
@@ -65,7 +72,7 @@ function checkMask(mask: TensorView, tensor: TensorView, version: number): void 
   if (version === 0) throw new ArgumentValueError('version', 'version 1 or later for a mask', version);
   const descriptor = descriptorOf(mask);
   checkDevice(descriptor.device);
-  broadcastLayout(descriptor.layout, tensor.shape);
+  broadcastExtent(descriptor.extent, tensor.shape);
 }
 
 /** The interface of a tensor as a property; undefined for memory that is not CUDA memory. */

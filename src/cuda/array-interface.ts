@@ -10,24 +10,22 @@ import { type DType, type DTypeInfo, dtypeFromName } from '../dtype.js';
 import { ArgumentTypeError, BufferError, isA, isUsable, LayoutError } from '../errors.js';
 import { checkShape, rowMajorStrides, spanOf } from '../layout.js';
 import type { NativeStorage } from '../native/native-storage.js';
-import { enter, leave, wire } from '../native/wire.js';
-import { WireHeader } from '../native/wire-layout.js';
 import { getBackend } from '../storage/backend.js';
 import { Descriptor, Flag } from '../storage/descriptor.js';
 import { type ArrayEntries, registered } from '../storage/foreign.js';
+import { findLayout } from '../storage/layouts.js';
 import type { Storage } from '../storage/storage.js';
 import { Tensor } from '../tensor.js';
 import { descriptorOf, TensorView } from '../view.js';
-import { broadcastLayout } from '../view-layout.js';
+import { broadcastExtent } from '../view-layout.js';
 import { type CudaArrayInterface, readEntries } from './array-entries.js';
+import type { Admitted } from './binding.js';
 import { parseCudaDevice } from './devices.js';
 import { cuda, driverError } from './driver.js';
 import { pointerAttributes } from './pointer.js';
 import { elementsOf } from './typestr.js';
-import { AdmitRequest } from './wire-layout.js';
 
-const { f64, i32, u32, u64 } = wire;
-
+/** How an array is imported. */
 export interface CudaArrayOptions {
   /**
    * The dtype of the elements, for type strings that do not define one. It must have the same size, such as
@@ -44,6 +42,7 @@ const optionNames: OptionNames<CudaArrayOptions> = { dtype: true, sync: 'boolean
 
 /** An array and its mask, which marks the valid elements. */
 export interface MaskedCudaArray {
+  /** The elements. */
   readonly data: Tensor;
   /** Broadcasts to the shape of the data; null when all elements are valid. */
   readonly mask: Tensor | null;
@@ -116,7 +115,7 @@ export function asMaskedCudaArray(object: object, options?: CudaArrayOptions): M
     let mask: Tensor | null = null;
     try {
       if (entries.mask !== null) mask = asCudaArray(entries.mask as object, { sync: settings.sync });
-      if (mask !== null) broadcastLayout(descriptorOf(mask).layout, data.shape);
+      if (mask !== null) broadcastExtent(descriptorOf(mask).extent, data.shape);
       return { data, mask };
     } catch (error) {
       mask?.dispose();
@@ -187,7 +186,7 @@ function describeArray(entries: ArrayEntries, settings: Settings, hold: Hold): D
   const span = spanOf(shape, strides);
   if (span === null) {
     const device = emptyDevice(entries.pointer, settings.device);
-    return new Descriptor(hold(0n, 0), dtype, device, shape, strides, 0, flags);
+    return new Descriptor(hold(0n, 0), findLayout(dtype, device, shape, strides, flags), 0);
   }
   const low = (span.low * dtype.itemBits) / 8;
   const high = Math.ceil(((span.high + 1) * dtype.itemBits) / 8);
@@ -212,46 +211,37 @@ function describeArray(entries: ArrayEntries, settings: Settings, hold: Hold): D
   }
   const binding = cuda();
   const storage = hold(low === 0 ? pointer : pointer + BigInt(low), high - low);
-  const slot = enter(AdmitRequest.WORDS);
   try {
-    u64[slot + AdmitRequest.ADDRESS] = pointer;
-    u64[slot + AdmitRequest.STREAM] = settings.sync && entries.stream !== null ? entries.stream : 0n;
-    f64[slot + AdmitRequest.LOW] = low;
-    f64[slot + AdmitRequest.HIGH] = high;
-    u32[slot * 2 + AdmitRequest.HANDLE] = (storage as NativeStorage).handle;
-    u32[WireHeader.SLOT] = slot;
-    binding.admit();
-    const status = i32[slot * 2 + AdmitRequest.STATUS] as number;
-    // Not check(), because formatting the address costs as much as the call.
-    if (status !== 0) throw driverError(status, `memory at ${pointer} whose maker's stream can be waited for`);
-    if (u32[slot * 2 + AdmitRequest.IS_ADMITTED] !== 1) throw refused(slot, entries, low, high, shape, strides);
-    const type = i32[slot * 2 + AdmitRequest.DEVICE_TYPE] as number;
-    const device = deviceFromType(type, i32[slot * 2 + AdmitRequest.DEVICE_ID] as number);
-    return new Descriptor(storage, dtype, device, shape, strides, -low * 8, flags);
+    const stream = settings.sync && entries.stream !== null ? entries.stream : 0n;
+    const answer = binding.admit((storage as NativeStorage).handle, pointer, low, high, stream);
+    // Not take(), because formatting the address costs as much as the call.
+    if (typeof answer === 'number')
+      throw driverError(answer, `memory at ${pointer} whose maker's stream can be waited for`);
+    const [deviceType, deviceId, isInside] = answer;
+    if (!isInside) throw refused(answer, pointer, low, high, shape, strides);
+    const layout = findLayout(dtype, deviceFromType(deviceType, deviceId), shape, strides, flags);
+    return new Descriptor(storage, layout, -low * 8);
   } catch (error) {
     storage.release();
     throw error;
-  } finally {
-    leave(slot);
   }
 }
 
 /** The error for an array whose elements do not lie inside an allocation. */
 function refused(
-  slot: number,
-  { pointer }: ArrayEntries,
+  [deviceType, , , start, size]: Admitted,
+  pointer: bigint,
   low: number,
   high: number,
   shape: readonly number[],
   strides: readonly number[],
 ): BufferError | LayoutError {
-  if (i32[slot * 2 + AdmitRequest.DEVICE_TYPE] === 0) {
+  if (deviceType === 0) {
     return new BufferError(
       `Expected memory that the CUDA driver knows but it does not know address ${pointer}; was it freed, or is it host memory?`,
     );
   }
-  const start = u64[slot + AdmitRequest.RANGE_START] as bigint;
-  const end = start + (u64[slot + AdmitRequest.RANGE_SIZE] as bigint);
+  const end = start + size;
   return new LayoutError(
     `Expected elements inside the allocation from ${start} to ${end} but shape [${shape.join(', ')}] with strides ` +
       `[${strides.join(', ')}] reaches from ${pointer + BigInt(low)} to ${pointer + BigInt(high)}`,

@@ -2,13 +2,15 @@
 
 import { setPointerDriver } from '../mdspan/driver.js';
 import { type DeviceBackend, setDeviceBackend } from '../storage/device-backend.js';
+import { memorySources } from '../storage/memory-sources.js';
 import { arrayInterfaceOf } from './array-export.js';
 import { canConvert } from './cast.js';
 import { copyElements, copyElementsAsync } from './copy.js';
 import { currentHandle } from './current.js';
+import { emptyCache } from './devices.js';
 import { countDevices } from './driver.js';
 import { allocateShareable, openRange, shareRange } from './ipc.js';
-import { allocate, clear, follow, handOver } from './memory.js';
+import { allocate, clear, follow, handOver, settle } from './memory.js';
 import { pointerAttributes } from './pointer.js';
 import { useStream } from './stream.js';
 import { handleOn } from './stream-handle.js';
@@ -23,6 +25,7 @@ const cudaBackend: DeviceBackend = {
   clear,
   handOver,
   follow,
+  settle,
   streams: { current: (device) => currentHandle(device.id), handle: handleOn, use: useStream },
   arrayInterface: arrayInterfaceOf,
   sharing: { allocate: allocateShareable, share: shareRange, open: openRange },
@@ -31,6 +34,7 @@ const cudaBackend: DeviceBackend = {
 /** Registers with the core. Nothing is loaded before the first use. */
 export function register(): void {
   setDeviceBackend(['cuda', 'cuda_host', 'cuda_managed'], cudaBackend);
+  memorySources.push({ empty: emptyCache });
   setPointerDriver({
     deviceOrdinal: (address) => (countDevices() === 0 ? null : (pointerAttributes(address)?.deviceId ?? null)),
   });

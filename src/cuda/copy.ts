@@ -1,9 +1,9 @@
 /** Copies between devices and the host. One function runs a plan and waits, the other runs it without blocking. */
 
 import { bytesOf, handleOf } from '../native/convert.js';
-import { request, wire } from '../native/wire.js';
-import type { PassAxis } from '../storage/backend.js';
+import type { Pass } from '../storage/backend.js';
 import type { Descriptor } from '../storage/descriptor.js';
+import type { Scaling } from '../storage/scaling.js';
 import { releaseAfter } from '../storage/storage.js';
 import { convertElements, convertElementsAsync } from '../values/convert.js';
 import { queueCast } from './cast.js';
@@ -19,18 +19,17 @@ import {
   type Run,
   type Step,
 } from './plan-copy.js';
-import { begin, isCapturing, onStream } from './requests.js';
+import { isCapturing, onStream } from './requests.js';
+import { sendPinned, sendPinnedAsync } from './upload.js';
 import { whenDone } from './wait.js';
-import { CopyStep } from './wire-layout.js';
-
-const { f64, i32, u32, u64 } = wire;
 
 /** Copies every element on the current stream. Host memory has been read or written when this returns. */
-export function copyElements(source: Descriptor, target: Descriptor, isNew: boolean): void {
+export function copyElements(source: Descriptor, target: Descriptor, isNew: boolean, scaling: Scaling | null): void {
   if (target.size === 0) return;
-  const plan = planCopy(source, target, isNew, false);
+  const plan = planCopy(source, target, isNew, false, scaling);
   releaseAfter(plan, () => {
-    const usesHost = !isOnDevice(source) || !isOnDevice(target) || plan.steps.some(({ by }) => by === 'bus');
+    const usesHost =
+      !isOnDevice(source) || !isOnDevice(target) || plan.steps.some(({ by }) => by === 'bus' || by === 'pinned');
     if (usesHost) refuseCapture(plan, source, target);
     for (const step of plan.steps) runStep(step);
   });
@@ -40,16 +39,22 @@ function runStep(step: Step): void {
   if (step.by === 'host') convertElements(step.from, step.to);
   else if (step.by === 'cast') queueCast(step);
   else {
-    queue(step);
-    if (step.by !== 'upload' && !(isOnDevice(step.from) && isOnDevice(step.to)))
+    if (step.by === 'pinned') sendPinned(step);
+    else queue(step);
+    if (step.by !== 'element' && !(isOnDevice(step.from) && isOnDevice(step.to)))
       onStream('synchronizeStream', step.run.device, step.run.stream);
   }
 }
 
 /** As `copyElements`, without blocking. Host memory has been read or written when the promise resolves. */
-export async function copyElementsAsync(source: Descriptor, target: Descriptor, isNew: boolean): Promise<void> {
+export async function copyElementsAsync(
+  source: Descriptor,
+  target: Descriptor,
+  isNew: boolean,
+  scaling: Scaling | null,
+): Promise<void> {
   if (target.size === 0) return;
-  const plan = planCopy(source, target, isNew, true);
+  const plan = planCopy(source, target, isNew, true, scaling);
   try {
     refuseCapture(plan, source, target);
     let queued: Run | null = null;
@@ -65,6 +70,7 @@ export async function copyElementsAsync(source: Descriptor, target: Descriptor, 
         queued = null;
       } else {
         if (step.by === 'cast') queueCast(step);
+        else if (step.by === 'pinned') await sendPinnedAsync(step);
         else queue(step);
         queued = step.run;
       }
@@ -99,39 +105,26 @@ function refuseCapture(plan: CopyPlan, source: Descriptor, target: Descriptor): 
   }
 }
 
-/** Describes a step in a slot. */
-function writeStep({ from, to, pass, run }: DeviceStep): number {
-  const { axes } = pass;
-  const slot = begin(CopyStep.WORDS, run.device.id);
-  u32[slot * 2 + CopyStep.FROM_HANDLE] = handleOf(from.storage);
-  u32[slot * 2 + CopyStep.TO_HANDLE] = handleOf(to.storage);
-  i32[slot * 2 + CopyStep.FROM_TYPE] = from.device.type;
-  i32[slot * 2 + CopyStep.TO_TYPE] = to.device.type;
-  f64[slot + CopyStep.FROM_OFFSET] = pass.fromBit / 8;
-  f64[slot + CopyStep.TO_OFFSET] = pass.toBit / 8;
-  f64[slot + CopyStep.ITEM_BYTES] = pass.from.bits / 8;
-  i32[slot * 2 + CopyStep.NDIM] = axes.length;
-  for (let i = 0; i < axes.length; i++) {
-    const axis = axes[i] as PassAxis;
-    f64[slot + CopyStep.SHAPE + i] = axis.length;
-    f64[slot + CopyStep.FROM_STEPS + i] = axis.from / 8;
-    f64[slot + CopyStep.TO_STEPS + i] = axis.to / 8;
-  }
-  u64[slot + CopyStep.STREAM] = run.stream;
-  return slot;
+/** Offsets, the bytes of an item, and the axes of a step, as native/cuda/memory_binding.cc reads them. */
+function numbersOf({ axes, from, fromBit, toBit }: Pass): Float64Array {
+  const numbers = [fromBit / 8, toBit / 8, from.bits / 8];
+  for (const { length, from, to } of axes) numbers.push(length, from / 8, to / 8);
+  return new Float64Array(numbers);
 }
 
-function queue(step: DeviceStep): void {
-  const from = bytesOf(step.from.storage);
-  const to = bytesOf(step.to.storage);
-  const slot = writeStep(step);
-  request(slot, () => cuda().copy(from, to));
-  check(i32[slot * 2 + CopyStep.STATUS], what(step.from, step.to));
+function queue({ from, to, pass, run: { device, stream } }: DeviceStep): void {
+  const source = bytesOf(from.storage) ?? handleOf(from.storage);
+  const target = bytesOf(to.storage) ?? handleOf(to.storage);
+  const numbers = numbersOf(pass);
+  const status = cuda().copy(device.id, stream, source, from.device.type, target, to.device.type, numbers);
+  check(status, what(from, to));
 }
 
 /** Copies on another thread, because the driver blocks while it moves memory that the device cannot access. */
-async function copyOverBus(step: DeviceStep): Promise<void> {
-  const slot = writeStep(step);
-  const started = request(slot, () => cuda().copyAsync());
-  check(started === undefined ? i32[slot * 2 + CopyStep.STATUS] : await started, what(step.from, step.to));
+async function copyOverBus({ from, to, pass, run: { device, stream } }: DeviceStep): Promise<void> {
+  const source = handleOf(from.storage);
+  const target = handleOf(to.storage);
+  const numbers = numbersOf(pass);
+  const status = cuda().copyAsync(device.id, stream, source, from.device.type, target, to.device.type, numbers);
+  check(await status, what(from, to));
 }

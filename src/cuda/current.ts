@@ -3,11 +3,7 @@
  */
 
 import { ArgumentTypeError, ArgumentValueError } from '../errors.js';
-import { wire } from '../native/wire.js';
-import { begin, send } from './requests.js';
-import { CurrentRequest } from './wire-layout.js';
-
-const { u64 } = wire;
+import { cuda } from './driver.js';
 
 /** The default streams of every device, as the driver names them. */
 export const LEGACY_STREAM = 1n;
@@ -25,11 +21,9 @@ export function currentHandle(id: number): bigint {
  * code, which another instance of this package on the same thread may have set.
  */
 export function setCurrentHandle(id: number, handle: bigint, there: bigint = handle): bigint {
-  const slot = begin(CurrentRequest.WORDS, id);
+  const binding = cuda(); // throws without a driver
   handles[id] = handle;
-  u64[slot + CurrentRequest.STREAM] = there;
-  send(slot, 'setCurrent');
-  return u64[slot + CurrentRequest.BEFORE] as bigint;
+  return binding.setCurrent(id, there);
 }
 
 /** A handle from another library, where 0 is the legacy default stream. */

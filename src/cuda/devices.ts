@@ -2,22 +2,22 @@
 
 import { type Device, type DeviceInfo, parseDevice } from '../device.js';
 import { ArgumentValueError } from '../errors.js';
-import { request, wire } from '../native/wire.js';
-import { readHex } from '../native/wire-bytes.js';
-import { check, countDevices, cuda } from './driver.js';
-import { begin, onDevice, run } from './requests.js';
+import { check, countDevices, cuda, isLoaded, take } from './driver.js';
 import { releasePinned } from './upload.js';
-import { DeviceDescription, MemoryInfo } from './wire-layout.js';
 
 /** The properties of a device, from the driver. */
 export interface CudaDevice {
+  /** Its name here, such as `cuda:0`. */
   readonly device: Device;
+  /** Its name, such as `NVIDIA H200`. */
   readonly name: string;
   /** The UUID is the same in every process of the machine, even if the number of the device differs. */
   readonly uuid: string;
   /** Bytes. */
   readonly totalMemory: number;
+  /** Major and minor. */
   readonly computeCapability: readonly [major: number, minor: number];
+  /** The number of its multiprocessors. */
   readonly multiprocessors: number;
   /** `cuda_managed` memory works. */
   readonly hasManagedMemory: boolean;
@@ -26,8 +26,6 @@ export interface CudaDevice {
   /** Allocation is ordered with the work of a stream. */
   readonly hasMemoryPool: boolean;
 }
-
-const { f64, i32 } = wire;
 
 /** The UUID of a device. */
 export function uuidOf(id: number): string {
@@ -43,20 +41,20 @@ export function devices(): CudaDevice[] {
 }
 
 function describeDevice(id: number): CudaDevice {
-  const slot = begin(DeviceDescription.WORDS, id);
-  const name = request(slot, () => cuda().describeDevice());
-  const value = (index: number): number => i32[slot * 2 + index] as number;
-  check(value(DeviceDescription.STATUS), `a description of 'cuda:${id}'`);
+  const [name, uuid, totalMemory, major, minor, multiprocessors, managed, concurrent, pool] = take(
+    cuda().describeDevice(id),
+    `a description of 'cuda:${id}'`,
+  );
   return {
     device: `cuda:${id}`,
     name,
-    uuid: readHex(slot + DeviceDescription.UUID, 16).replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-'),
-    totalMemory: f64[slot + DeviceDescription.TOTAL_MEMORY] as number,
-    computeCapability: [value(DeviceDescription.COMPUTE_MAJOR), value(DeviceDescription.COMPUTE_MINOR)],
-    multiprocessors: value(DeviceDescription.MULTIPROCESSORS),
-    hasManagedMemory: value(DeviceDescription.HAS_MANAGED_MEMORY) !== 0,
-    hasConcurrentManagedAccess: value(DeviceDescription.HAS_CONCURRENT_MANAGED_ACCESS) !== 0,
-    hasMemoryPool: value(DeviceDescription.HAS_MEMORY_POOL) !== 0,
+    uuid: uuid.replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-'),
+    totalMemory,
+    computeCapability: [major, minor],
+    multiprocessors,
+    hasManagedMemory: managed,
+    hasConcurrentManagedAccess: concurrent,
+    hasMemoryPool: pool,
   };
 }
 
@@ -68,22 +66,30 @@ export function parseCudaDevice(device: Device): DeviceInfo {
 }
 
 /** Free and total bytes of a device. */
-export function memoryInfo(device: Device = 'cuda:0'): { free: number; total: number } {
+export function memoryInfo(device: Device = 'cuda:0'): {
+  /** Bytes that can be allocated now. */
+  free: number;
+  /** Bytes that the device has. */
+  total: number;
+} {
   const { id, name } = parseCudaDevice(device);
-  const slot = begin(MemoryInfo.WORDS, id);
-  run(slot, 'memoryInfo', `the memory of '${name}'`);
-  return { free: f64[slot + MemoryInfo.FREE] as number, total: f64[slot + MemoryInfo.TOTAL] as number };
+  const [free, total] = take(cuda().memoryInfo(id), `the memory of '${name}'`);
+  return { free, total };
 }
 
-/** Waits for the device, and releases the memory that its pool, and uploads of files, keep for later. */
-export function emptyCache(device: Device = 'cuda:0'): void {
-  const { id, name } = parseCudaDevice(device);
+/** Waits for a device, or for all that this process uses, and releases what pools, and uploads of files, keep for later. */
+export function emptyCache(device: DeviceInfo | null): void {
+  if (!isLoaded() || (device !== null && device.kind !== 'cuda')) return;
   releasePinned();
-  onDevice('trim', id, `'${name}' to take unused memory back`);
+  const ids = device === null ? Array.from({ length: countDevices() }, (_, id) => id).filter(isUsed) : [device.id];
+  for (const id of ids) check(cuda().trim(id), `'cuda:${id}' to take unused memory back`);
 }
+
+/** True when this process has a context of a device. A new one takes hundreds of megabytes. */
+const isUsed = (id: number): boolean => cuda().isUsed(id);
 
 /** Blocks until all queued work on a device has finished. */
 export function synchronize(device: Device = 'cuda:0'): void {
   const { id, name } = parseCudaDevice(device);
-  onDevice('synchronizeDevice', id, `work on '${name}' to succeed`);
+  check(cuda().synchronizeDevice(id), `work on '${name}' to succeed`);
 }

@@ -3,11 +3,12 @@
 import { checkOptions, type OptionNames } from '../base/options.js';
 import { ArgumentTypeError, ArgumentValueError, LoadError } from '../errors.js';
 import { isSameFile, native } from '../native/load.js';
-import type { CudaBinding } from './binding.js';
+import type { Answer, CudaBinding } from './binding.js';
 import { CudaError } from './error.js';
 
 let attached: CudaBinding | null = null;
 
+/** Which driver is loaded. */
 export interface DriverOptions {
   /** The path of the driver. The default is the variable `DLPACK_CUDA_DRIVER`, then the system's libcuda. */
   path?: string;
@@ -58,8 +59,14 @@ export function cuda(): CudaBinding {
 export const isLoaded = (): boolean => attached !== null;
 
 /** Throws unless the driver succeeded. `what` follows "Expected" in the message. */
-export function check(status: number | undefined, what: string): void {
-  if (status !== 0) throw driverError(status as number, what);
+export function check(status: number, what: string): void {
+  if (status !== 0) throw driverError(status, what);
+}
+
+/** The results of a function. Throws as {@link check}. */
+export function take<Results>(answer: Answer<Results>, what: string): Results {
+  if (typeof answer === 'number') throw driverError(answer, what);
+  return answer;
 }
 
 /** The error of a CUresult. */

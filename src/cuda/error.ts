@@ -4,6 +4,7 @@ import { DLPackError } from '../errors.js';
 
 declare module '../errors.js' {
   interface DLPackErrors {
+    /** An error of the CUDA driver. */
     CudaError: CudaError;
   }
 }
@@ -11,7 +12,9 @@ declare module '../errors.js' {
 /** The CUDA driver reported an error. `code` and `cudaName` are the driver's: 2 and `'CUDA_ERROR_OUT_OF_MEMORY'`. */
 export class CudaError extends DLPackError {
   readonly tag = 'CudaError';
+  /** The number of the error. */
   readonly code: number;
+  /** Its name in the driver, such as `CUDA_ERROR_OUT_OF_MEMORY`. */
   readonly cudaName: string;
 
   constructor(what: string, code: number, cudaName: string, text: string) {
@@ -22,7 +25,8 @@ export class CudaError extends DLPackError {
 }
 
 const hints: Readonly<Record<string, string>> = {
-  CUDA_ERROR_OUT_OF_MEMORY: '; dispose unused tensors, or release the memory that the pool keeps with emptyCache()',
+  CUDA_ERROR_OUT_OF_MEMORY:
+    '; dispose unused tensors, or release the memory that the pool keeps with emptyCache() of dlpack/debug',
   CUDA_ERROR_INVALID_DEVICE: '; devices() lists the devices',
   CUDA_ERROR_CAPTURED_EVENT: '; the event is part of a graph, and is recorded when the graph runs',
   CUDA_ERROR_STREAM_CAPTURE_ISOLATION:

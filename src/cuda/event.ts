@@ -1,31 +1,29 @@
-/** Event: a point in the work of a stream. */
+/** CudaEvent: a point in the work of a stream. */
 
 import { checkOptions, type OptionNames } from '../base/options.js';
 import type { StreamArgument } from '../base/stream.js';
 import type { Device, DeviceInfo } from '../device.js';
 import { ArgumentTypeError, DisposedError } from '../errors.js';
-import { wire } from '../native/wire.js';
 import { disposeSymbol } from '../storage/storage.js';
 import { parseCudaDevice } from './devices.js';
+import { cuda, take } from './driver.js';
 import { Owned } from './owned.js';
-import { begin, mark, onEvent, run } from './requests.js';
+import { mark, onEvent } from './requests.js';
 import { handleOn } from './stream-handle.js';
 import { whenDone } from './wait.js';
-import { CreateEventRequest, ElapsedRequest } from './wire-layout.js';
 
-export interface EventOptions {
+/** What an event is for. */
+export interface CudaEventOptions {
   /** The default is `'cuda:0'`. */
   device?: Device;
   /** true: `elapsed` works. Events without timing are cheaper. */
   timing?: boolean;
 }
 
-const optionNames: OptionNames<EventOptions> = { device: true, timing: 'boolean' };
+const optionNames: OptionNames<CudaEventOptions> = { device: true, timing: 'boolean' };
 
 /** The handle of an event, even if a program overrides its properties; null for anything else. */
 export let liveEvent: (value: unknown) => bigint | null;
-
-const { f64, u32, u64 } = wire;
 
 /** An event of the driver. `owner` is its number in the native table, for Owned. */
 export interface DriverEvent {
@@ -34,20 +32,15 @@ export interface DriverEvent {
 }
 
 export function createEvent(device: DeviceInfo, flags: number, what: string): DriverEvent {
-  const slot = begin(CreateEventRequest.WORDS, device.id);
-  u32[slot * 2 + CreateEventRequest.FLAGS] = flags;
-  run(slot, 'createEvent', `${what} on '${device.name}'`);
-  return {
-    handle: u64[slot + CreateEventRequest.EVENT] as bigint,
-    owner: u32[slot * 2 + CreateEventRequest.OWNER] as number,
-  };
+  const [handle, owner] = take(cuda().createEvent(device.id, flags), `${what} on '${device.name}'`);
+  return { handle, owner };
 }
 
 const EVENT_BLOCKING_SYNC = 1;
 export const EVENT_DISABLE_TIMING = 2;
 
 /** A point in the work of a stream, to wait for or to measure from. An event without a record counts as completed. */
-export class Event {
+export class CudaEvent {
   readonly #device: DeviceInfo;
   readonly #handle: bigint;
   readonly #owned: Owned;
@@ -55,10 +48,10 @@ export class Event {
 
   static {
     liveEvent = (value) =>
-      typeof value === 'object' && value !== null && #handle in value ? (value as Event).#live() : null;
+      typeof value === 'object' && value !== null && #handle in value ? (value as CudaEvent).#live() : null;
   }
 
-  constructor(options: EventOptions = {}) {
+  constructor(options: CudaEventOptions = {}) {
     checkOptions(options, optionNames, '{ timing: true }');
     const { device = 'cuda:0', timing = false } = options;
     this.#device = parseCudaDevice(device);
@@ -68,6 +61,7 @@ export class Event {
     this.#owned = new Owned(this, owner);
   }
 
+  /** The device that it was made on. */
   get device(): Device {
     return this.#device.name;
   }
@@ -108,21 +102,19 @@ export class Event {
   }
 
   /** Milliseconds since an earlier event. Both events need `timing` and must have completed. */
-  elapsed(since: Event): number {
+  elapsed(since: CudaEvent): number {
     const start = liveEvent(since);
-    if (start === null) throw new ArgumentTypeError('since', 'an Event', since);
+    if (start === null) throw new ArgumentTypeError('since', 'a CudaEvent', since);
     const event = this.#live();
-    const slot = begin(ElapsedRequest.WORDS, this.#device.id);
-    u64[slot + ElapsedRequest.SINCE] = start;
-    u64[slot + ElapsedRequest.EVENT] = event;
-    run(slot, 'elapsed', 'two events with timing that have happened');
-    return f64[slot + ElapsedRequest.MILLISECONDS] as number;
+    return take(cuda().elapsed(this.#device.id, start, event), 'two events with timing that have happened')[0];
   }
 
+  /** Releases the event. A second call does nothing. */
   dispose(): void {
     this.#owned.free();
   }
 
+  /** Releases it at the end of a block that begins with `using`. */
   [disposeSymbol](): void {
     this.dispose();
   }

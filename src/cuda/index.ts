@@ -25,12 +25,11 @@ export {
 export {
   type CudaDevice,
   devices,
-  emptyCache,
   memoryInfo,
   synchronize,
 } from './devices.js';
 export { type DriverOptions, loadDriver } from './driver.js';
 export { CudaError } from './error.js';
-export { Event, type EventOptions } from './event.js';
+export { CudaEvent, type CudaEventOptions } from './event.js';
 export { type PointerAttributes, pointerAttributes } from './pointer.js';
 export { Stream, type StreamOptions } from './stream.js';

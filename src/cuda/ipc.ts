@@ -4,23 +4,20 @@ import type { StreamArgument } from '../base/stream.js';
 import { type DeviceInfo, parseDevice } from '../device.js';
 import { ArgumentTypeError, ArgumentValueError, BufferError, LayoutError, UnsupportedDeviceError } from '../errors.js';
 import { NativeStorage } from '../native/native-storage.js';
-import { wire } from '../native/wire.js';
-import { readHex, writeHex } from '../native/wire-bytes.js';
 import type { Descriptor } from '../storage/descriptor.js';
 import type { OpenedMemory, SharedMemory } from '../storage/device-backend.js';
 import { releaseOnError, type Storage } from '../storage/storage.js';
 import { devices, parseCudaDevice, uuidOf } from './devices.js';
+import { check, cuda, take } from './driver.js';
 import { allocate } from './memory.js';
-import { begin, run } from './requests.js';
 import { recordEvent } from './shared-event.js';
 import { handleOn } from './stream-handle.js';
-import { FollowEventRequest, OpenRequest, ShareRequest } from './wire-layout.js';
-
-const { f64, i32, u32, u64 } = wire;
 
 /** Allocates whole pages of 2 MiB outside of the pool, because the driver cannot share pool memory. */
 export function allocateShareable(nbytes: number, device: DeviceInfo): Storage {
-  return allocate(nbytes, parseCudaDevice(device.name), true);
+  const { id, name } = parseCudaDevice(device.name);
+  const [handle] = take(cuda().allocateShareable(id, nbytes), `${nbytes} bytes on '${name}' that can be shared`);
+  return new NativeStorage(handle, nbytes, false);
 }
 
 const copyFirst =
@@ -49,20 +46,20 @@ function describeRange(
   handle: number,
   bitOffset: number,
 ): Pick<SharedMemory, 'process' | 'memory' | 'size' | 'bitOffset'> & { ordinal: number } {
-  const slot = begin(ShareRequest.WORDS, device.id);
-  u32[slot * 2 + ShareRequest.HANDLE] = handle;
-  run(slot, 'shareMemory', `a handle of memory on '${device.name}' for other processes`);
-  if (u32[slot * 2 + ShareRequest.IS_SHAREABLE] !== 1) {
+  const what = `a handle of memory on '${device.name}' for other processes`;
+  const range = take(cuda().shareMemory(device.id, handle), what);
+  if (range === undefined) {
     throw new BufferError(
       `This memory lies in a pool, or is of a kind that CUDA IPC does not share with other processes; ${copyFirst}`,
     );
   }
+  const [ordinal, process, memory, size, offset] = range;
   return {
-    ordinal: i32[slot * 2 + ShareRequest.ORDINAL] as number,
-    process: (u64[slot + ShareRequest.PROCESS] as bigint).toString(16).padStart(16, '0'),
-    memory: readHex(slot + ShareRequest.IPC_HANDLE, 64),
-    size: f64[slot + ShareRequest.SIZE] as number,
-    bitOffset: (f64[slot + ShareRequest.OFFSET] as number) * 8 + bitOffset,
+    ordinal,
+    process: process.toString(16).padStart(16, '0'),
+    memory,
+    size,
+    bitOffset: offset * 8 + bitOffset,
   };
 }
 
@@ -74,38 +71,29 @@ export function openRange(shared: SharedMemory, start: number, end: number, on: 
   const device = findDevice(checkText(shared.device, 'device', uuid, 'the UUID of a device'));
   const stream = handleOn(device, on);
   if (memory === null) return { storage: allocate(0, device), device };
-  const slot = begin(OpenRequest.WORDS, device.id);
-  u64[slot + OpenRequest.PROCESS] = process;
-  f64[slot + OpenRequest.OFFSET] = start;
-  f64[slot + OpenRequest.NBYTES] = end - start;
-  writeHex(slot + OpenRequest.IPC_HANDLE, memory);
-  run(slot, 'openMemory', 'memory that its process still has, and that this process may open');
-  const outcome = u32[slot * 2 + OpenRequest.OUTCOME];
-  if (outcome === OWN_MEMORY) {
+  const opened = take(
+    cuda().openMemory(device.id, process, memory, start, end - start),
+    'memory that its process still has, and that this process may open',
+  );
+  if (opened === undefined) {
     throw new BufferError(
       'This memory belongs to this process, and CUDA IPC opens memory of others only; use its tensor, or shareTensor(x) for a worker',
     );
   }
-  if (outcome !== OPENED) {
+  const [handle] = opened;
+  if (handle === undefined) {
     throw new LayoutError(
       `Expected elements inside the shared allocation but they reach from byte ${start} to ${end}, which is beyond what the driver maps`,
     );
   }
-  const storage = new NativeStorage(u32[slot * 2 + OpenRequest.HANDLE] as number, end - start, false);
+  const storage = new NativeStorage(handle, end - start, false);
   if (event !== null) followEvent(storage, device, stream, event);
   return { storage, device };
 }
 
-const OPENED = 1;
-const OWN_MEMORY = 2;
-
 function followEvent(storage: NativeStorage, device: DeviceInfo, stream: bigint, event: string): void {
-  const slot = begin(FollowEventRequest.WORDS, device.id);
-  u32[slot * 2 + FollowEventRequest.HANDLE] = storage.handle;
-  u64[slot + FollowEventRequest.STREAM] = stream;
-  writeHex(slot + FollowEventRequest.IPC_HANDLE, event);
   const what = 'an event that its process still has, and that this process may wait for';
-  releaseOnError(storage, () => run(slot, 'followEvent', what));
+  releaseOnError(storage, () => check(cuda().followEvent(device.id, storage.handle, stream, event), what));
 }
 
 function findDevice(uuid: string): DeviceInfo {

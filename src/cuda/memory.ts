@@ -3,15 +3,14 @@
 import type { DeviceInfo } from '../device.js';
 import { BufferError } from '../errors.js';
 import { NativeStorage } from '../native/native-storage.js';
-import { wire } from '../native/wire.js';
+import { enter, leave } from '../native/wire.js';
+import { WireHeader } from '../native/wire-layout.js';
 import type { Descriptor } from '../storage/descriptor.js';
 import type { Storage } from '../storage/storage.js';
-import { currentHandle, streamOfNumber } from './current.js';
-import { check, driverError, isLoaded } from './driver.js';
-import { begin, onStorage, send } from './requests.js';
-import { DeviceAllocation, StorageRequest } from './wire-layout.js';
-
-const { f64, i32, u32, u64 } = wire;
+import { currentHandle, LEGACY_STREAM, streamOfNumber } from './current.js';
+import { check, cuda, driverError, isLoaded } from './driver.js';
+import { onStream } from './requests.js';
+import { DeviceAllocation } from './wire-layout.js';
 
 function handleOf(storage: Storage): number {
   if (storage instanceof NativeStorage) return storage.handle;
@@ -19,25 +18,24 @@ function handleOf(storage: Storage): number {
 }
 
 /** Pinned and managed memory belongs to no device. Its device id is 0, so device 0 allocates it. */
-export function allocate(nbytes: number, device: DeviceInfo, isShareable = false): Storage {
+export function allocate(nbytes: number, device: DeviceInfo): Storage {
   const { id } = device;
-  const slot = begin(DeviceAllocation.WORDS, id);
-  i32[slot * 2 + DeviceAllocation.DEVICE_TYPE] = device.type;
-  u32[slot * 2 + DeviceAllocation.IS_SHAREABLE] = isShareable ? 1 : 0;
-  f64[slot + DeviceAllocation.NBYTES] = nbytes;
-  u64[slot + DeviceAllocation.STREAM] = currentHandle(id);
-  const status = send(slot, 'allocate');
-  if (status !== 0)
-    throw driverError(status, `${nbytes} bytes on '${device.name}'${isShareable ? ' that can be shared' : ''}`);
-  return new NativeStorage(u32[slot * 2 + DeviceAllocation.HANDLE] as number, nbytes, false);
+  const binding = cuda(); // throws without a driver, so before the slot is taken
+  const slot = enter(DeviceAllocation.WORDS);
+  DeviceAllocation.setDevice(slot, id);
+  DeviceAllocation.setDeviceType(slot, device.type);
+  DeviceAllocation.setNbytes(slot, nbytes);
+  DeviceAllocation.setStream(slot, currentHandle(id));
+  WireHeader.setSlot(slot);
+  binding.allocate();
+  leave(slot);
+  const status = DeviceAllocation.status(slot);
+  if (status !== 0) throw driverError(status, `${nbytes} bytes on '${device.name}'`);
+  return new NativeStorage(DeviceAllocation.handle(slot), nbytes, false);
 }
 
 export function clear(storage: Storage, { id, name }: DeviceInfo, count: number): void {
-  const slot = begin(StorageRequest.WORDS, id);
-  u32[slot * 2 + StorageRequest.HANDLE] = handleOf(storage);
-  u64[slot + StorageRequest.STREAM] = currentHandle(id);
-  f64[slot + StorageRequest.CLEARED] = count;
-  check(send(slot, 'clear'), `memory on '${name}' to be cleared`);
+  check(cuda().clear(id, handleOf(storage), currentHandle(id), count), `memory on '${name}' to be cleared`);
 }
 
 export function handOver({ storage, device }: Descriptor, stream: bigint | null): void {
@@ -51,7 +49,14 @@ export function follow({ storage, device, size }: Descriptor, stream: bigint | n
   if (handle !== null && size > 0 && isLoaded()) order('follow', storage, device, handle);
 }
 
+/** Pinned and managed memory. Without a driver, nothing but the CPU uses it. */
+export function settle(storage: Storage, device: DeviceInfo): void {
+  if (!(storage instanceof NativeStorage) || !isLoaded()) return;
+  order('handOver', storage, device, LEGACY_STREAM);
+  onStream('synchronizeStream', device, LEGACY_STREAM);
+}
+
 function order(name: 'handOver' | 'follow', storage: Storage, device: DeviceInfo, stream: bigint): void {
-  const status = onStorage(name, handleOf(storage), device.id, stream);
+  const status = cuda()[name](device.id, handleOf(storage), stream);
   if (status !== 0) throw driverError(status, `a stream of '${device.name}' to wait for the tensor`);
 }

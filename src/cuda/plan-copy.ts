@@ -10,6 +10,8 @@ import { NativeStorage } from '../native/native-storage.js';
 import { allocateLike } from '../storage/allocate.js';
 import type { Pass } from '../storage/backend.js';
 import { Descriptor, Flag, isBitwise, paddedBytes } from '../storage/descriptor.js';
+import { findLayout } from '../storage/layouts.js';
+import type { Scaling } from '../storage/scaling.js';
 import { releaseOnError } from '../storage/storage.js';
 import { passesOf } from '../values/pass.js';
 import { currentHandle } from './current.js';
@@ -35,18 +37,20 @@ export interface HostStep extends Sides {
 
 /**
  * The driver copies, on a stream. `device`: the device can access both sides by itself. `bus`: one side is ordinary
- * host memory, which is in use until the stream has finished. `upload`: one element from ordinary host memory. It is
+ * host memory, which is in use until the stream has finished. `pinned`: as `bus`, for many bytes to a device, which go
+ * through pinned memory and have been read when the step ends. `element`: one element from ordinary host memory. It is
  * small, so the driver has read it when the call returns.
  */
 export interface DeviceStep extends Sides {
-  readonly by: 'device' | 'bus' | 'upload';
+  readonly by: 'device' | 'bus' | 'pinned' | 'element';
   readonly pass: Pass;
   readonly run: Run;
 }
 
-/** A kernel converts contiguous elements on one device. */
+/** A kernel converts contiguous elements on one device, with one scale and one offset for all or none. */
 export interface CastStep extends Sides {
   readonly by: 'cast';
+  readonly scaling: Scaling | null;
   readonly run: Run;
 }
 
@@ -69,13 +73,21 @@ const bit = dtypeFromName('uint1');
 
 /**
  * The steps of a copy where at least one side is on a device. `isNew`: no other element uses the target's bytes.
- * `isAsync`: other threads do the slow work, and they cannot access JavaScript memory.
+ * `isAsync`: other threads do the slow work, and they cannot access JavaScript memory. Only a new target in row-major
+ * order can be scaled.
  */
-export function planCopy(source: Descriptor, target: Descriptor, isNew: boolean, isAsync: boolean): CopyPlan {
+export function planCopy(
+  source: Descriptor,
+  target: Descriptor,
+  isNew: boolean,
+  isAsync: boolean,
+  scaling: Scaling | null,
+): CopyPlan {
   const planner = new Planner(isNew ? target : null, isAsync);
   return releaseOnError(planner, () => {
-    if (source.dtype === target.dtype) planner.add(source, target);
-    else planner.addCast(source, target);
+    if (scaling !== null && scaling.axis >= 0) planner.addScaled(source, target, scaling);
+    else if (scaling === null && source.dtype === target.dtype) planner.add(source, target);
+    else planner.addCast(source, target, scaling);
     return planner;
   });
 }
@@ -101,19 +113,49 @@ class Planner implements CopyPlan {
     else if (isRepeated(from)) this.addRepeated(from, to);
     else {
       const pass = this.isOutOfReach(from) || this.isOutOfReach(to) ? null : directPass(from, to, this.isNew(to));
-      const by = from.device.kind === 'cpu' || to.device.kind === 'cpu' ? 'bus' : 'device';
       if (pass === null) this.addDetour(from, to);
-      else this.steps.push({ by, from, to, pass, run: runOf(from, to) });
+      else this.steps.push({ by: wayOf(from, to, pass), from, to, pass, run: runOf(from, to) });
     }
   }
 
   /** Kernels convert only contiguous elements, so other layouts are copied on the device before and after. */
-  addCast(from: Descriptor, to: Descriptor): void {
-    const packed = from.isContiguous ? from : this.allocate(from.shape, from, from.device);
-    if (packed !== from) this.add(from, packed);
+  addCast(from: Descriptor, to: Descriptor, scaling: Scaling | null): void {
+    const packed = this.packed(from);
     const converted = to.isContiguous ? to : this.allocate(to.shape, to, to.device);
-    this.steps.push({ by: 'cast', from: packed, to: converted, run: runOf(packed, converted) });
+    this.steps.push({ by: 'cast', from: packed, to: converted, scaling, run: runOf(packed, converted) });
     if (converted !== to) this.add(converted, to);
+  }
+
+  /**
+   * A cast for each position on the axis, because a kernel has one table. Where their elements do not follow each other,
+   * or only a few do, the axis first becomes the outermost one, and the results are copied to their places.
+   */
+  addScaled(from: Descriptor, to: Descriptor, { scale, offset, axis }: Scaling): void {
+    const { shape } = to;
+    const inner = sizeOf(shape.slice(axis + 1));
+    const outer = sizeOf(shape.slice(0, axis));
+    if (outer > 1 && inner < FEWEST_AT_ONCE) {
+      const moved = this.allocate(axisFirst(to, axis).shape, to, to.device);
+      this.addScaled(axisFirst(from, axis), moved, { scale, offset, axis: 0 });
+      this.add(moved, axisFirst(to, axis));
+      return;
+    }
+    const packed = this.packed(from);
+    const run = runOf(packed, to);
+    const length = scale.length;
+    for (let i = 0; i < outer * length; i++) {
+      const at = i % length;
+      const part = { shape: [inner], strides: [1], offset: i * inner };
+      const scaling = { scale: scale.subarray(at, at + 1), offset: offset.subarray(at, at + 1), axis: -1 };
+      this.steps.push({ by: 'cast', from: packed.derive(part), to: to.derive(part), scaling, run });
+    }
+  }
+
+  private packed(from: Descriptor): Descriptor {
+    if (from.isContiguous) return from;
+    const packed = this.allocate(from.shape, from, from.device);
+    this.add(from, packed);
+    return packed;
   }
 
   /** The host moves elements between packed and padded memory. */
@@ -131,7 +173,7 @@ class Planner implements CopyPlan {
     const there = this.allocate([], from, to.device);
     this.steps.push({ by: 'host', from: from.derive({ shape: [], strides: [], offset: 0 }), to: one });
     const pass = directPass(one, there, true) as Pass;
-    this.steps.push({ by: 'upload', from: one, to: there, pass, run: runOf(one, there) });
+    this.steps.push({ by: 'element', from: one, to: there, pass, run: runOf(one, there) });
     this.add(there.derive({ shape: from.shape, strides: from.shape.map(() => 0), offset: 0 }), to);
   }
 
@@ -151,7 +193,7 @@ class Planner implements CopyPlan {
     const bits = to.size * to.dtype.itemBits;
     const whole = Math.floor(bits / 8);
     const part = ({ storage, device, bitOffset }: Descriptor, dtype: DTypeInfo, start: number, length: number) =>
-      new Descriptor(storage, dtype, device, [length], [1], bitOffset + start * 8, 0);
+      new Descriptor(storage, findLayout(dtype, device, [length], [1], 0), bitOffset + start * 8);
     if (whole > 0) this.add(part(from, byte, 0, whole), part(to, byte, 0, whole));
     const last = part(to, byte, whole, 1);
     const here = this.allocate([1], last, cpu);
@@ -182,10 +224,10 @@ class Planner implements CopyPlan {
     const span = spanOf(shape, strides) as { low: number; high: number };
     const first = Math.floor((bitOffset + span.low * strideBits) / 8);
     const length = Math.ceil((bitOffset + span.high * strideBits + dtype.itemBits) / 8) - first;
-    const bytes = new Descriptor(from.storage, byte, device, [length], [1], first * 8, 0);
+    const bytes = new Descriptor(from.storage, findLayout(byte, device, [length], [1], 0), first * 8);
     const here = this.allocate([length], bytes, cpu);
     this.add(bytes, here);
-    this.add(new Descriptor(here.storage, dtype, cpu, shape, strides, bitOffset - first * 8, flags), to);
+    this.add(new Descriptor(here.storage, findLayout(dtype, cpu, shape, strides, flags), bitOffset - first * 8), to);
   }
 
   /** Allocates row-major memory that lives until the plan is released. */
@@ -194,6 +236,15 @@ class Planner implements CopyPlan {
     this.temporaries.push(temporary);
     return temporary;
   }
+}
+
+/** A launch for fewer elements takes longer than to move them twice. */
+const FEWEST_AT_ONCE = 1024;
+
+/** The same elements with this axis as the outermost one. */
+function axisFirst(tensor: Descriptor, axis: number): Descriptor {
+  const move = (list: readonly number[]) => [list[axis] as number, ...list.slice(0, axis), ...list.slice(axis + 1)];
+  return tensor.derive({ shape: move(tensor.shape), strides: move(tensor.strides), offset: 0 });
 }
 
 /** The device for temporary memory. Not pinned memory, because pinning costs more than a copy without it. */
@@ -212,6 +263,21 @@ function bitwiseError({ dtype, device }: Descriptor): UnsupportedDTypeError {
     dtype.name,
     `Expected whole bytes, or packed elements in row-major order that fill their bytes, on '${device.name}' but these '${dtype.name}' elements do not; copy them on the host: to('cpu')`,
   );
+}
+
+/** From this many bytes on, an upload goes through pinned memory. Fewer bytes have arrived before threads would start. */
+const PINNED_BYTES = 8 << 20;
+
+/** How the driver does a pass. Threads that fill pinned memory cannot read JavaScript memory. */
+function wayOf(from: Descriptor, to: Descriptor, pass: Pass): DeviceStep['by'] {
+  if (from.device.kind !== 'cpu' && to.device.kind !== 'cpu') return 'device';
+  const isUpload = isOnDevice(to) && from.storage instanceof NativeStorage && isBlock(pass);
+  return isUpload && bytesIn(pass) >= PINNED_BYTES ? 'pinned' : 'bus';
+}
+
+/** The bytes of a pass whose items are contiguous. */
+export function bytesIn({ from: { bits }, axes }: Pass): number {
+  return ((axes[0]?.length ?? 1) * bits) / 8;
 }
 
 /** The single pass with which the driver can do a copy; null when it cannot. */

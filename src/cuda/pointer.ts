@@ -2,10 +2,7 @@
 
 import type { Device } from '../device.js';
 import { ArgumentTypeError, ArgumentValueError } from '../errors.js';
-import { wire } from '../native/wire.js';
-import { check } from './driver.js';
-import { begin, send } from './requests.js';
-import { PointerRequest } from './wire-layout.js';
+import { cuda, take } from './driver.js';
 
 /** The memory that an address belongs to. */
 export interface PointerAttributes {
@@ -15,7 +12,9 @@ export interface PointerAttributes {
   readonly deviceId: number;
   /** The `CUcontext` that owns the memory; `0n` for memory of a pool, which belongs to no context. */
   readonly context: bigint;
+  /** Whether the CPU can read it. */
   readonly isHostAccessible: boolean;
+  /** Whether it moves between host and GPU. */
   readonly isManaged: boolean;
   /** The address for code on the device. */
   readonly devicePointer: bigint;
@@ -23,10 +22,9 @@ export interface PointerAttributes {
   readonly hostPointer: bigint | null;
   /** The allocation that the address lies in. */
   readonly rangeStart: bigint;
+  /** Bytes of the allocation. */
   readonly rangeSize: number;
 }
-
-const { i32, u32, u64 } = wire;
 
 const INVALID_VALUE = 1;
 const HOST_MEMORY = 1;
@@ -36,26 +34,23 @@ export function pointerAttributes(address: bigint): PointerAttributes | null {
   if (typeof address !== 'bigint') throw new ArgumentTypeError('address', 'a bigint', address);
   if (BigInt.asUintN(64, address) !== address)
     throw new ArgumentValueError('address', 'an unsigned 64-bit address', address);
-  const slot = begin(PointerRequest.WORDS, 0);
-  u64[slot + PointerRequest.ADDRESS] = address;
-  const status = send(slot, 'pointerAttributes');
-  const word = (index: number): bigint => u64[slot + index] as bigint;
-  const type = u32[slot * 2 + PointerRequest.MEMORY_TYPE];
+  const answer = cuda().pointerAttributes(address);
   // For an unknown address, older drivers return an error and newer ones a memory type of 0.
-  if (status === INVALID_VALUE || (status === 0 && type === 0)) return null;
-  check(status, 'the attributes of an address');
-  const isManaged = u32[slot * 2 + PointerRequest.IS_MANAGED] !== 0;
-  const deviceId = i32[slot * 2 + PointerRequest.DEVICE] as number;
-  const hostPointer = word(PointerRequest.HOST_POINTER);
+  if (answer === INVALID_VALUE) return null;
+  const [memoryType, deviceId, isManaged, context, devicePointer, hostPointer, rangeStart, rangeSize] = take(
+    answer,
+    'the attributes of an address',
+  );
+  if (memoryType === 0) return null;
   return {
-    device: isManaged ? 'cuda_managed' : type === HOST_MEMORY ? 'cuda_host' : `cuda:${deviceId}`,
+    device: isManaged ? 'cuda_managed' : memoryType === HOST_MEMORY ? 'cuda_host' : `cuda:${deviceId}`,
     deviceId,
     isHostAccessible: isManaged || hostPointer !== 0n,
     isManaged,
     hostPointer: hostPointer === 0n ? null : hostPointer,
-    context: word(PointerRequest.CONTEXT),
-    devicePointer: word(PointerRequest.DEVICE_POINTER),
-    rangeStart: word(PointerRequest.RANGE_START),
-    rangeSize: Number(word(PointerRequest.RANGE_SIZE)),
+    context,
+    devicePointer,
+    rangeStart,
+    rangeSize: Number(rangeSize),
   };
 }

@@ -3,6 +3,7 @@
  * objects.
  */
 
+import { privateWeakMap } from '../base/primordials.js';
 import { type StreamArgument, streamHandle } from '../base/stream.js';
 import type { DeviceInfo } from '../device.js';
 import { ArgumentTypeError, ArgumentValueError, DisposedError } from '../errors.js';
@@ -24,20 +25,18 @@ export class StreamState {
   }
 }
 
-const states = new WeakMap<object, StreamState>();
-// The methods as they were when this module was loaded: patched methods could return another state.
-const findState = WeakMap.prototype.get.bind(states) as (stream: object) => StreamState | undefined;
-const keepState = WeakMap.prototype.set.bind(states) as (stream: object, state: StreamState) => void;
+/** Private, because a patched method could return another state. */
+const states = privateWeakMap<object, StreamState>();
 
 /** Makes the state of a new `Stream` known. */
 export function rememberStream(stream: object, state: StreamState): StreamState {
-  keepState(stream, state);
+  states.set(stream, state);
   return state;
 }
 
 /** The state of a `Stream`; null for anything else. */
 export function stateOf(value: unknown): StreamState | null {
-  return typeof value === 'object' && value !== null ? (findState(value) ?? null) : null;
+  return typeof value === 'object' && value !== null ? (states.get(value) ?? null) : null;
 }
 
 /** The handle of a stream that a program passed for a device. */

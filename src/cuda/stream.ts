@@ -4,19 +4,17 @@ import { checkOptions, type OptionNames } from '../base/options.js';
 import type { StreamArgument } from '../base/stream.js';
 import type { Device, DeviceInfo } from '../device.js';
 import { ArgumentTypeError, ArgumentValueError } from '../errors.js';
-import { wire } from '../native/wire.js';
 import { disposeSymbol } from '../storage/storage.js';
 import { currentHandle, LEGACY_STREAM, PER_THREAD_STREAM, setCurrentHandle } from './current.js';
 import { parseCudaDevice } from './devices.js';
-import { Event, type EventOptions, liveEvent } from './event.js';
+import { check, cuda, take } from './driver.js';
+import { CudaEvent, type CudaEventOptions, liveEvent } from './event.js';
 import { Owned } from './owned.js';
-import { begin, isCapturing, mark, onStream, run } from './requests.js';
+import { isCapturing, mark, onStream } from './requests.js';
 import { foreignHandle, handleOn, rememberStream, StreamState, stateOf } from './stream-handle.js';
 import { whenDone } from './wait.js';
-import { CreateStreamRequest, OrderRequest } from './wire-layout.js';
 
-const { i32, u32, u64 } = wire;
-
+/** How a stream is made. */
 export interface StreamOptions {
   /** The default is `'cuda:0'`. */
   device?: Device;
@@ -46,6 +44,9 @@ export class Stream {
   #uses = 0;
   #isEnding = false;
 
+  constructor(options?: StreamOptions);
+  /** @internal */
+  constructor(options: StreamOptions, foreign: Foreign);
   constructor(options: StreamOptions = {}, foreign?: Foreign) {
     checkOptions(options, optionNames, "{ device: 'cuda:0' }");
     const device = parseCudaDevice(options.device ?? 'cuda:0');
@@ -57,12 +58,8 @@ export class Stream {
     if (!Number.isInteger(priority) || Math.abs(priority) > 1000) {
       throw new ArgumentValueError('priority', 'a small integer', priority);
     }
-    const slot = begin(CreateStreamRequest.WORDS, device.id);
-    i32[slot * 2 + CreateStreamRequest.PRIORITY] = priority;
-    u32[slot * 2 + CreateStreamRequest.IS_NON_BLOCKING] = blocking ? 0 : 1;
-    run(slot, 'createStream', `a stream on '${device.name}'`);
-    const handle = u64[slot + CreateStreamRequest.STREAM] as bigint;
-    const owner = u32[slot * 2 + CreateStreamRequest.OWNER] as number;
+    const made = cuda().createStream(device.id, !blocking, priority);
+    const [handle, owner] = take(made, `a stream on '${device.name}'`);
     this.#state = rememberStream(this, new StreamState(device, handle, new Owned(this, owner)));
   }
 
@@ -91,6 +88,7 @@ export class Stream {
     return new Stream({ device }, new Foreign(foreignHandle(stream)));
   }
 
+  /** The device whose work it orders. */
   get device(): Device {
     return this.#state.device.name;
   }
@@ -145,7 +143,7 @@ export class Stream {
   }
 
   /** Makes work that is queued from now on wait for an event, or for the work that another stream has now. */
-  wait(other: Event | StreamArgument): void {
+  wait(other: CudaEvent | StreamArgument): void {
     const event = liveEvent(other);
     const { device } = this.#state;
     const what = `a stream of '${device.name}' to wait`;
@@ -157,17 +155,13 @@ export class Stream {
     const awaitedOn = stateOf(stream)?.device ?? device;
     const awaited = handleOn(awaitedOn, stream);
     const handle = this.#state.live();
-    const slot = begin(OrderRequest.WORDS, device.id);
-    i32[slot * 2 + OrderRequest.AWAITED_DEVICE] = awaitedOn.id;
-    u64[slot + OrderRequest.STREAM] = handle;
-    u64[slot + OrderRequest.AWAITED] = awaited;
-    run(slot, 'order', what);
+    check(cuda().order(device.id, handle, awaitedOn.id, awaited), what);
   }
 
   /** Records a new event after the work that is queued now. */
-  record(options: Pick<EventOptions, 'timing'> = {}): Event {
+  record(options: Pick<CudaEventOptions, 'timing'> = {}): CudaEvent {
     checkOptions(options, { timing: 'boolean' }, '{ timing: true }');
-    const event = new Event({ ...options, device: this.#state.device.name });
+    const event = new CudaEvent({ ...options, device: this.#state.device.name });
     try {
       event.record(this);
       return event;
@@ -183,6 +177,7 @@ export class Stream {
     else this.#state.owned?.free();
   }
 
+  /** Releases it at the end of a block that begins with `using`. */
   [disposeSymbol](): void {
     this.dispose();
   }

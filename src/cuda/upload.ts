@@ -1,72 +1,65 @@
-/** Uploads of host memory through pinned memory, which native threads fill. */
+/**
+ * Uploads of host memory through pinned memory, which native threads fill: parts of files, and large tensors, whose memory may
+ * be that of a file, too.
+ */
 
-import type { DeviceInfo } from '../device.js';
-import { dtypeFromName } from '../dtype.js';
+import { handleOf } from '../native/convert.js';
 import { NativeStorage } from '../native/native-storage.js';
 import { node } from '../native/node-modules.js';
 import { runtimeRules } from '../native/threads.js';
-import { request, wire } from '../native/wire.js';
-import { Descriptor } from '../storage/descriptor.js';
+import type { Descriptor } from '../storage/descriptor.js';
 import type { Upload, UploadPart } from '../storage/device-backend.js';
-import { copyElementsAsync } from './copy.js';
+import type { UploadArguments } from './binding.js';
 import { currentHandle, LEGACY_STREAM } from './current.js';
 import { CAPTURE_UNSUPPORTED, check, cuda, driverError, isLoaded } from './driver.js';
-import { begin, isCapturing } from './requests.js';
+import { bytesIn, type DeviceStep } from './plan-copy.js';
+import { isCapturing } from './requests.js';
 import { whenDone } from './wait.js';
-import { UploadStep } from './wire-layout.js';
 
-const { f64, i32, u32, u64 } = wire;
-
-const uint8 = dtypeFromName('uint8');
-
-/** Bytes `start` to `start + length` of a storage, as a tensor. */
-function bytesOf({ storage, device }: Descriptor, start: number, length: number): Descriptor {
-  return new Descriptor(storage, uint8, device, [length], [1], start * 8, 0);
-}
-
-/** Copies parts of host memory to tensors on one device. */
-export function upload(source: Descriptor, parts: readonly UploadPart[]): Upload {
-  const device = (parts[0] as UploadPart).target.device;
-  if (!(source.storage instanceof NativeStorage)) {
-    const arrived = copyParts(source, parts);
-    return { read: arrived, arrived };
-  }
-  const stream = currentHandle(device.id);
-  const read = start(source, source.storage, parts, device, stream);
-  const arrived = read.then(() => whenDone({ stream }, device.id, `an upload to '${device.name}' to succeed`));
+/** Copies parts of host memory to tensors on one device; null for JavaScript memory, which other threads cannot read. */
+export function upload(source: Descriptor, parts: readonly UploadPart[]): Upload | null {
+  const { storage, bitOffset, nbytes } = source;
+  if (!(storage instanceof NativeStorage)) return null;
+  const { id, name } = (parts[0] as UploadPart).target.device;
+  const what = `an upload to '${name}'`;
+  const stream = currentHandle(id);
+  if (stream !== LEGACY_STREAM && isCapturing(id, stream)) throw driverError(CAPTURE_UNSUPPORTED, what);
+  const { threads } = runtimeRules();
+  const started = cuda().upload(id, stream, storage.handle, bitOffset / 8, nbytes, threads, rowsOf(parts));
+  const read = whenRead(started, what);
+  const arrived = read.then(() => whenDone({ stream }, id, `${what} to succeed`));
   return { read, arrived };
 }
 
-/** For JavaScript memory, which other threads cannot read. */
-async function copyParts(source: Descriptor, parts: readonly UploadPart[]): Promise<void> {
-  const first = source.bitOffset / 8;
-  for (const { offset, nbytes, target, targetOffset } of parts) {
-    await copyElementsAsync(bytesOf(source, first + offset, nbytes), bytesOf(target, targetOffset, nbytes), true);
-  }
-}
-
-/** Resolves when the source has been read. */
-async function start(
-  source: Descriptor,
-  { handle }: NativeStorage,
-  parts: readonly UploadPart[],
-  { id, name }: DeviceInfo,
-  stream: bigint,
-): Promise<void> {
-  const what = `an upload to '${name}'`;
-  if (stream !== LEGACY_STREAM && isCapturing(id, stream)) throw driverError(CAPTURE_UNSUPPORTED, what);
-  const slot = begin(UploadStep.WORDS, id);
-  u32[slot * 2 + UploadStep.FROM_HANDLE] = handle;
-  i32[slot * 2 + UploadStep.THREADS] = runtimeRules().threads;
-  f64[slot + UploadStep.FROM_OFFSET] = source.bitOffset / 8;
-  f64[slot + UploadStep.NBYTES] = source.nbytes;
-  u64[slot + UploadStep.STREAM] = stream;
-  const started = request(slot, () => cuda().upload(rowsOf(parts)));
+/** Resolves when the source has been read and the copies are queued. */
+async function whenRead(started: Promise<number> | number, what: string): Promise<void> {
   try {
-    check(started === undefined ? i32[slot * 2 + UploadStep.STATUS] : await started, what);
+    check(await started, what);
   } finally {
     releasePinnedLater();
   }
+}
+
+/** Sends the bytes of a step. They have been read when this returns, and the step's stream waits for their arrival. */
+export function sendPinned(step: DeviceStep): void {
+  try {
+    check(cuda().uploadNow(...argumentsOf(step)), whatOf(step));
+  } finally {
+    releasePinnedLater();
+  }
+}
+
+/** As `sendPinned`, without blocking. */
+export function sendPinnedAsync(step: DeviceStep): Promise<void> {
+  return whenRead(cuda().upload(...argumentsOf(step)), whatOf(step));
+}
+
+const whatOf = ({ run: { device } }: DeviceStep): string => `an upload to '${device.name}'`;
+
+function argumentsOf({ from, to, pass, run: { device, stream } }: DeviceStep): UploadArguments {
+  const nbytes = bytesIn(pass);
+  const rows = Float64Array.of(0, nbytes, handleOf(to.storage), pass.toBit / 8);
+  return [device.id, stream, handleOf(from.storage), pass.fromBit / 8, nbytes, runtimeRules().threads, rows];
 }
 
 /** Four numbers for each part. */

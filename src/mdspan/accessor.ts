@@ -6,6 +6,7 @@
 import type { ElementType, ElementValueOf } from './element-type.js';
 import type { Pointer } from './pointer.js';
 
+/** Reads and writes the elements of a span, as a C++ accessor policy does. */
 export interface Accessor<V, H> {
   /** The value `offset` elements after the handle. */
   read(handle: H, offset: number): V;

@@ -2,6 +2,7 @@
 
 import { ArgumentTypeError, isUsable, UnsupportedDeviceError } from '../errors.js';
 
+/** Knows which device an address belongs to. `dlpack/cuda` is one. */
 export interface PointerDriver {
   /** The number of the device that an address belongs to (`cuPointerGetAttributes`), or null. */
   deviceOrdinal(address: bigint): number | null;

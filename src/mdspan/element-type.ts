@@ -27,9 +27,12 @@ const vectorTypes = [
 const pairTypes = ['float16', 'bfloat16'] as const;
 const otherTypes = ['bool', 'int128', 'uint128', 'float128', 'complex32', 'complex64', 'complex128'] as const;
 
-type VectorBase = (typeof vectorTypes)[number];
-type PairBase = (typeof pairTypes)[number];
-type ScalarType = VectorBase | PairBase | (typeof otherTypes)[number];
+/** Element types of which CUDA has vectors of two and four. */
+export type VectorBase = (typeof vectorTypes)[number];
+/** Element types of which CUDA has pairs. */
+export type PairBase = (typeof pairTypes)[number];
+/** Element types of one value. */
+export type ScalarType = VectorBase | PairBase | (typeof otherTypes)[number];
 
 /** Every element type of an mdspan. */
 export type ElementType = ScalarType | `${VectorBase}x${2 | 4}` | `${PairBase}x2`;
@@ -52,7 +55,9 @@ export const elementTypes: readonly ElementType[] = Object.freeze([
 
 /** Properties of an element type. There is one frozen object for each type. */
 export interface ElementInfo<D extends ElementType = ElementType> {
+  /** The name of the element type. */
   readonly name: D;
+  /** The dtype of DLPack that describes the elements. */
   readonly dtype: DTypeInfo;
   /** Bytes of one element in C++ memory, `sizeof(T)`. */
   readonly storageBytes: number;
@@ -63,6 +68,7 @@ export interface ElementInfo<D extends ElementType = ElementType> {
    * DLPack packs lanes.
    */
   readonly isDescribable: boolean;
+  /** @internal */
   readonly codec: ElementCodec;
 }
 

@@ -13,9 +13,9 @@ import { checkLengths, checkShape, MAX_NDIM } from '../layout.js';
 import { checkIntegers, exact, type Integer, isInt64, numbersOf, productOf } from './integers.js';
 
 /** The lengths of axes in a type: literals for static lengths, `number` for dynamic lengths. */
-export type Shape = readonly number[];
+export type NumberShape = readonly number[];
 
-/** A {@link Shape} in which lengths can be bigints. */
+/** A {@link NumberShape} in which lengths can be bigints. */
 export type BigShape = readonly Integer[];
 
 /**
@@ -39,11 +39,13 @@ const indexLimits = {
   uint64: Number.MAX_SAFE_INTEGER,
 } as const;
 
+/** The integer type that a span computes its indices with. */
 export type IndexType = keyof typeof indexLimits;
 
 /** A length known only at run time; made by {@link dynamic}. */
 export class DynamicLength<I extends Integer = Integer> {
   constructor(
+    /** The length, known only at run time. */
     readonly length: I,
     /** True when the length was given as a bigint, of any size. */
     readonly isBigInt: boolean,
@@ -72,8 +74,10 @@ function checkLength(length: Integer, argument: string): Integer {
   return isBigInt ? exact(length) : length;
 }
 
-type LiteralExpected = 'Expected a literal length; mark one that is known only at run time: dynamic(length)';
-type CheckedLength<L> = L extends Integer
+/** What the compiler says about a length that it cannot know. */
+export type LiteralExpected = 'Expected a literal length; mark one that is known only at run time: dynamic(length)';
+/** A static length of an axis, or the reason why it is none. */
+export type CheckedLength<L> = L extends Integer
   ? number extends L
     ? LiteralExpected
     : bigint extends L
@@ -82,13 +86,16 @@ type CheckedLength<L> = L extends Integer
         ? 'Expected an integer of zero or more'
         : L
   : L;
-type LengthsOf<L extends readonly (Integer | DynamicLength)[]> = {
+/** The lengths that the arguments of {@link extents} stand for. */
+export type LengthsOf<L extends readonly (Integer | DynamicLength)[]> = {
   readonly [Axis in keyof L]: L[Axis] extends number ? L[Axis] : L[Axis] extends DynamicLength<infer I> ? I : Integer;
 };
 
-export class Extents<S extends BigShape = Shape> {
+/** The lengths of the axes, as `std::extents` has them. */
+export class Extents<S extends BigShape = NumberShape> {
   /** The length of each axis, in a frozen array. */
   readonly lengths: S;
+  /** The integer type of the indices. */
   readonly indexType: IndexType;
   /** True when a length was given as a bigint: integers beyond 2^53 - 1 are then bigints instead of errors. */
   readonly usesBigInt: boolean;
@@ -96,9 +103,9 @@ export class Extents<S extends BigShape = Shape> {
 
   /** For this package only; programs call {@link extents} and {@link dims}. */
   constructor(lengths: S, isStatic: readonly boolean[], indexType: IndexType = 'uint64', usesBigInt = false) {
-    const checked = usesBigInt ? checkBigLengths(lengths) : checkLengths(lengths as Shape, 'extents');
+    const checked = usesBigInt ? checkBigLengths(lengths) : checkLengths(lengths as NumberShape, 'extents');
     // Empty extents cannot have too many elements.
-    if (!usesBigInt && !checked.includes(0)) checkShape(checked as Shape, 'extents');
+    if (!usesBigInt && !checked.includes(0)) checkShape(checked as NumberShape, 'extents');
     this.lengths = Object.freeze(checked) as S;
     this.usesBigInt = usesBigInt;
     if (!Array.isArray(isStatic) || isStatic.length !== this.lengths.length) {
@@ -173,6 +180,7 @@ export class Extents<S extends BigShape = Shape> {
     return value;
   }
 
+  /** Returns the lengths as text. `dynamic` marks those that are known only at run time. */
   toString(): string {
     return `extents(${this.lengths.map((n, axis) => (this.#isStatic[axis] ? n : `dynamic(${n})`)).join(', ')})`;
   }
@@ -195,13 +203,14 @@ export function extents<const L extends readonly (Integer | DynamicLength)[]>(
   );
 }
 
-type DimsOf<L extends BigShape> = { readonly [Axis in keyof L]: L[Axis] extends number ? number : Integer };
+/** Dynamic lengths of the same rank. */
+export type DimsOf<L extends BigShape> = { readonly [Axis in keyof L]: L[Axis] extends number ? number : Integer };
 
 /** Extents that are all dynamic. A tuple keeps its rank in the type. */
 export function dims<const L extends BigShape>(lengths: L): Extents<DimsOf<L>> {
   const usesBigInt =
     isUsable(lengths) && Array.isArray(lengths) && lengths.some((length) => typeof length === 'bigint');
-  const checked = usesBigInt ? lengths : checkShape(lengths as unknown as Shape, 'dims');
+  const checked = usesBigInt ? lengths : checkShape(lengths as unknown as NumberShape, 'dims');
   return new Extents(
     checked as unknown as DimsOf<L>,
     checked.map(() => false),

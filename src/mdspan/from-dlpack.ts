@@ -28,7 +28,7 @@ import {
 import { checkMapping, type StridedMapping } from './mapping.js';
 import { memoryOf, type Pointer, pointerTo } from './pointer.js';
 import { memoryOfKind, type SpanKind, type SpanOf, spanClasses } from './span.js';
-import { type DLTensor, origins } from './to-dlpack.js';
+import { type DLTensorFields, origins } from './to-dlpack.js';
 
 /** A shape of `R` dynamic lengths. */
 export type DynamicShape<
@@ -37,6 +37,7 @@ export type DynamicShape<
   I extends Integer = number,
 > = number extends R ? readonly I[] : S['length'] extends R ? S : DynamicShape<R, readonly [...S, I], I>;
 
+/** What a DLTensor must be, and what kind of span it becomes. */
 export interface FromDLTensorOptions<
   D extends ElementType,
   R extends number,
@@ -55,20 +56,21 @@ export interface FromDLTensorOptions<
   bigint?: B;
 }
 
-type Relaxed = typeof layoutStrideRelaxed;
-type ImportedShape<R extends number, B extends boolean> = DynamicShape<
+/** The shape of an imported span: dynamic lengths, as numbers or with bigints. */
+export type ImportedShape<R extends number, B extends boolean> = DynamicShape<
   R,
   readonly [],
   B extends true ? Integer : number
 >;
 
-type FromDLTensor<K extends SpanKind> = <
+/** A function that makes spans of one kind from a DLTensor. */
+export type FromDLTensor<K extends SpanKind> = <
   D extends ElementType,
   const R extends number,
-  L extends LayoutPolicy = Relaxed,
+  L extends LayoutPolicy = typeof layoutStrideRelaxed,
   B extends boolean = false,
 >(
-  tensor: DLTensor,
+  tensor: DLTensorFields,
   options: FromDLTensorOptions<D, R, L, B>,
 ) => SpanOf<K, D, ImportedShape<R, B>, MappingFor<L, ImportedShape<R, B>>, PointerAccessor<D>>;
 
@@ -91,7 +93,7 @@ const optionNames: OptionNames<Options> = {
 };
 
 /** Reads each field once, so a getter that later returns something else changes nothing. */
-function toMdspan(kind: SpanKind, tensor: DLTensor, options: Options): unknown {
+function toMdspan(kind: SpanKind, tensor: DLTensorFields, options: Options): unknown {
   if (!isUsable(tensor)) throw new ArgumentTypeError('tensor', 'a DLTensor', tensor);
   checkOptions(options, optionNames, '{ dtype, rank, layout }');
   const { data, device, ndim, dtype, shape: givenShape, strides: givenStrides, byteOffset: givenOffset } = tensor;
@@ -127,7 +129,7 @@ function toMdspan(kind: SpanKind, tensor: DLTensor, options: Options): unknown {
   const pointer = isNull(data)
     ? pointerTo(0n, { dtype: element.name, size: 0, ...deviceId })
     : pointTo(element, origins.get(tensor)?.() ?? null, data, start, mapping, deviceId);
-  const handle = options.readonly === true ? pointer.asReadonly() : pointer;
+  const handle = options.readonly === true ? pointer.asReadOnly() : pointer;
   return new spanClasses[kind](handle as never, mapping as never, defaultAccessor());
 }
 
@@ -160,7 +162,7 @@ function checkDType({ name, dtype: expected }: ElementInfo, dtype: DLDataType): 
   }
 }
 
-function checkedShape(shape: DLTensor['shape'], rank: number, usesBigInt: boolean): readonly Integer[] {
+function checkedShape(shape: DLTensorFields['shape'], rank: number, usesBigInt: boolean): readonly Integer[] {
   if (shape === null || shape === undefined) {
     throw new ArgumentTypeError('shape', 'an array (DLTensor shape must be non-null)', shape);
   }
@@ -178,7 +180,7 @@ function checkedShape(shape: DLTensor['shape'], rank: number, usesBigInt: boolea
   return lengths;
 }
 
-function checkedStrides(strides: DLTensor['strides'], rank: number, usesBigInt: boolean): readonly Integer[] {
+function checkedStrides(strides: DLTensorFields['strides'], rank: number, usesBigInt: boolean): readonly Integer[] {
   if (strides === null || strides === undefined) {
     throw new ArgumentTypeError(
       'strides',
@@ -189,14 +191,14 @@ function checkedStrides(strides: DLTensor['strides'], rank: number, usesBigInt: 
   return checkIntegers(strides, 'strides', rank, usesBigInt);
 }
 
-function isNull(data: DLTensor['data'] | undefined): data is null | undefined | 0n {
+function isNull(data: DLTensorFields['data'] | undefined): data is null | undefined | 0n {
   return data === null || data === undefined || data === 0n;
 }
 
 /** Checks `data`. Without elements NULL is accepted, which `toDLPackTensor` also writes there. */
 function checkData(
   element: ElementInfo,
-  data: DLTensor['data'],
+  data: DLTensorFields['data'],
   byteOffset: Integer,
   isRelaxed: boolean,
   isEmpty: boolean,
@@ -270,7 +272,7 @@ function checkPacked<M extends StridedMapping<BigShape> & { readonly layout: str
 function pointTo(
   element: ElementInfo,
   origin: Pointer | null,
-  data: DLTensor['data'],
+  data: DLTensorFields['data'],
   start: Integer,
   mapping: StridedMapping<BigShape>,
   device: { deviceId?: number },

@@ -15,11 +15,21 @@
  * @module
  */
 
-export { type Accessor, defaultAccessor, type PointerAccessor } from './accessor.js';
+export { type Accessor, defaultAccessor, type HandleOf, type PointerAccessor, type ValueOf } from './accessor.js';
 export { type PointerDriver, setPointerDriver } from './driver.js';
-export { type ElementType, type ElementValueOf, elementTypes } from './element-type.js';
+export {
+  type ElementInfo,
+  type ElementType,
+  type ElementValueOf,
+  elementTypes,
+  type PairBase,
+  type ScalarType,
+  type VectorBase,
+} from './element-type.js';
 export {
   type BigShape,
+  type CheckedLength,
+  type DimsOf,
   type DynamicLength,
   dims,
   dynamic,
@@ -27,12 +37,16 @@ export {
   extents,
   type IndexType,
   type IntegerOf,
+  type LengthsOf,
+  type LiteralExpected,
+  type NumberShape,
   type PerAxis,
-  type Shape,
 } from './extents.js';
 export {
   type DynamicShape,
+  type FromDLTensor,
   type FromDLTensorOptions,
+  type ImportedShape,
   toDeviceMdspan,
   toHostMdspan,
   toManagedMdspan,
@@ -46,21 +60,52 @@ export {
   layoutRight,
   layoutStride,
   layoutStrideRelaxed,
+  type MappingFor,
   type RelaxedMapping,
   type RightMapping,
   type StrideMapping,
+  type StridesMapping,
 } from './layouts.js';
-export { deviceMdspan, type HostSpanFactory, hostMdspan, managedMdspan, type SpanFactory } from './make-span.js';
-export type { AxisPart, LayoutMapping, MappingPart, StridedMapping } from './mapping.js';
-export { type AddressOptions, type Pointer, type PointerOptions, pointerTo } from './pointer.js';
-export { fullExtent, type Slice, type SlicedShape, type StridedSlice, stridedSlice } from './slices.js';
-export { DeviceMdspan, HostMdspan, ManagedMdspan, Mdspan, type SpanKind } from './span.js';
-export { submdspan } from './submdspan.js';
+export {
+  type AddressSpanOptions,
+  deviceMdspan,
+  type ElementOf,
+  type HostSpanFactory,
+  hostMdspan,
+  type MappingOf,
+  managedMdspan,
+  type SpanFactory,
+  type SpanLayout,
+  type SpanOver,
+  type SpanWith,
+} from './make-span.js';
+export type { AxisPart, LayoutMapping, MappingPart, ShapeOf, StridedMapping } from './mapping.js';
+export {
+  type AddressOptions,
+  type NaturalElementType,
+  type Pointer,
+  type PointerOptions,
+  pointerTo,
+} from './pointer.js';
+export { fullExtent, type Slice, type SlicedShape, type SlicesFor, type StridedSlice, stridedSlice } from './slices.js';
+export {
+  type DefaultAccessor,
+  DeviceMdspan,
+  HostMdspan,
+  ManagedMdspan,
+  Mdspan,
+  type ReachableMdspan,
+  type SpanKind,
+  type SpanOf,
+} from './span.js';
+export { type AnyMdspan, type PartMapping, type PartOf, submdspan } from './submdspan.js';
 export {
   type ConstDLTensor,
   type DescribableSpan,
   DLPackTensor,
-  type DLTensor,
+  type DLTensorFields,
   type OwnedDLTensor,
+  type OwnedFields,
   toDLPackTensor,
+  type WritableFields,
 } from './to-dlpack.js';

@@ -5,7 +5,7 @@
 
 import { ArgumentTypeError, ArgumentValueError, isA, LayoutError } from '../errors.js';
 import { checkStrides, spanOf } from '../layout.js';
-import { type BigShape, Extents, type IntegerOf, type PerAxis, type Shape } from './extents.js';
+import { type BigShape, Extents, type IntegerOf, type NumberShape, type PerAxis } from './extents.js';
 import {
   add,
   checkInteger,
@@ -25,24 +25,35 @@ export function reachOf(
   strides: readonly Integer[],
 ): { low: Integer; high: Integer } | null {
   if (lengths.includes(0)) return null;
-  return usesBigInt ? exactSpanOf(lengths, strides) : spanOf(lengths as Shape, strides as readonly number[]);
+  return usesBigInt ? exactSpanOf(lengths, strides) : spanOf(lengths as NumberShape, strides as readonly number[]);
 }
 
 /** Names of the layouts of this package. */
 export type LayoutName = 'layoutRight' | 'layoutLeft' | 'layoutStride' | 'layoutStrideRelaxed';
 
-abstract class StridesMapping<S extends BigShape> implements StridedMapping<S> {
+/**
+ * What the layouts of this package have in common.
+ *
+ * @hideconstructor
+ */
+export abstract class StridesMapping<S extends BigShape> implements StridedMapping<S> {
+  /** The name of the layout. */
   abstract readonly layout: LayoutName;
+  /** True when no two indices share an element. */
   readonly isUnique: boolean = true;
+  /** True when every offset below `requiredSpanSize` belongs to an index. */
   readonly isExhaustive: boolean = true;
+  /** True when each axis has a constant distance between neighbours. */
   readonly isStrided: boolean = true;
   /** In elements, in a frozen array. */
   readonly strides: PerAxis<S>;
   /** The offset of the index that is all zeros. */
   readonly offset: IntegerOf<S>;
+  /** One more than the largest offset; 0 when there are no elements. */
   readonly requiredSpanSize: IntegerOf<S>;
 
   constructor(
+    /** The lengths of the axes. */
     readonly extents: Extents<S>,
     strides: readonly Integer[],
     offset: Integer,
@@ -58,6 +69,7 @@ abstract class StridesMapping<S extends BigShape> implements StridedMapping<S> {
     return this.strides[this.extents.checkAxis(axis)] as IntegerOf<S>;
   }
 
+  /** The offset of an element, in elements. */
   offsetAt(...index: PerAxis<S>): IntegerOf<S> {
     if (this.extents.usesBigInt) return this.#exactOffsetAt(index) as IntegerOf<S>;
     let offset = this.offset as number;
@@ -85,24 +97,39 @@ abstract class StridesMapping<S extends BigShape> implements StridedMapping<S> {
   }
 }
 
-export class RightMapping<S extends BigShape = Shape> extends StridesMapping<S> {
+/** Row-major: the last axis has stride 1. */
+export class RightMapping<S extends BigShape = NumberShape> extends StridesMapping<S> {
+  /** The name of the layout policy. */
   readonly layout = 'layoutRight';
+  /** True when no two indices share an element. */
   declare readonly isUnique: true;
+  /** True when the elements have no gaps. */
   declare readonly isExhaustive: true;
+  /** True when each axis has a stride. */
   declare readonly isStrided: true;
 }
 
-export class LeftMapping<S extends BigShape = Shape> extends StridesMapping<S> {
+/** Column-major: the first axis has stride 1. */
+export class LeftMapping<S extends BigShape = NumberShape> extends StridesMapping<S> {
+  /** The name of the layout policy. */
   readonly layout = 'layoutLeft';
+  /** True when no two indices share an element. */
   declare readonly isUnique: true;
+  /** True when the elements have no gaps. */
   declare readonly isExhaustive: true;
+  /** True when each axis has a stride. */
   declare readonly isStrided: true;
 }
 
-export class StrideMapping<S extends BigShape = Shape> extends StridesMapping<S> {
+/** Any positive strides without overlap, as `std::layout_stride` has them. */
+export class StrideMapping<S extends BigShape = NumberShape> extends StridesMapping<S> {
+  /** The name of the layout policy. */
   readonly layout = 'layoutStride';
+  /** True when no two indices share an element. */
   declare readonly isUnique: true;
+  /** True when each axis has a stride. */
   declare readonly isStrided: true;
+  /** True when the elements have no gaps. */
   override readonly isExhaustive = this.#hasNoGap();
 
   #hasNoGap(): boolean {
@@ -121,10 +148,14 @@ export class StrideMapping<S extends BigShape = Shape> extends StridesMapping<S>
  * Like CUDA's mapping, it guarantees neither uniqueness nor exhaustiveness, and reports that it is strided only without
  * an offset.
  */
-export class RelaxedMapping<S extends BigShape = Shape> extends StridesMapping<S> {
+export class RelaxedMapping<S extends BigShape = NumberShape> extends StridesMapping<S> {
+  /** The name of the layout policy. */
   readonly layout = 'layoutStrideRelaxed';
+  /** True when no two indices share an element. */
   override readonly isUnique = false;
+  /** True when the elements have no gaps. */
   override readonly isExhaustive = false;
+  /** True when each axis has a stride. */
   override readonly isStrided = this.offset === 0;
 }
 
@@ -143,7 +174,7 @@ function packedStrides({ lengths, usesBigInt }: Extents<BigShape>, order: readon
 /** A checked copy of strides, one for each axis. */
 function checkedStrides(extents: Extents<BigShape>, strides: readonly Integer[]): readonly Integer[] {
   const { lengths, usesBigInt } = extents;
-  if (!usesBigInt) return checkStrides(strides as readonly number[], lengths as Shape);
+  if (!usesBigInt) return checkStrides(strides as readonly number[], lengths as NumberShape);
   return checkIntegers(strides, 'strides', lengths.length, true);
 }
 

@@ -8,7 +8,7 @@ import type { WrappableArray } from '../tensor.js';
 import { descriptorOf, TensorView } from '../view.js';
 import { type Accessor, defaultAccessor, type PointerAccessor } from './accessor.js';
 import type { ElementType } from './element-type.js';
-import { type BigShape, dims, Extents, type Shape } from './extents.js';
+import { type BigShape, dims, Extents, type NumberShape } from './extents.js';
 import { numbersOf } from './integers.js';
 import { layoutRight, layoutStrideRelaxed, type RelaxedMapping, type RightMapping } from './layouts.js';
 import { checkMapping, type LayoutMapping, type ShapeOf } from './mapping.js';
@@ -23,18 +23,23 @@ import {
 import { memoryOfKind, type SpanKind, type SpanOf, spanClasses } from './span.js';
 
 /** Extents are a shorthand for their `layoutRight`. */
-type Layout = Extents<BigShape> | LayoutMapping<BigShape>;
-type MappingOf<L> = L extends Extents<infer S> ? RightMapping<S> : L extends LayoutMapping<BigShape> ? L : never;
-type ElementOf<D> = D extends ElementType ? D : ElementType;
-type SpanOver<K extends SpanKind, D extends ElementType, L extends Layout> =
+export type SpanLayout = Extents<BigShape> | LayoutMapping<BigShape>;
+/** The mapping of a span's layout. */
+export type MappingOf<L> = L extends Extents<infer S> ? RightMapping<S> : L extends LayoutMapping<BigShape> ? L : never;
+/** The element type of a tensor of this dtype. */
+export type ElementOf<D> = D extends ElementType ? D : ElementType;
+/** A span over elements of a known type. */
+export type SpanOver<K extends SpanKind, D extends ElementType, L extends SpanLayout> =
   MappingOf<L> extends infer M extends LayoutMapping<ShapeOf<L>>
     ? SpanOf<K, D, ShapeOf<L>, M, PointerAccessor<D>>
     : never;
-type SpanWith<K extends SpanKind, L extends Layout, H, V> =
+/** A span with an accessor of the program. */
+export type SpanWith<K extends SpanKind, L extends SpanLayout, H, V> =
   MappingOf<L> extends infer M extends LayoutMapping<ShapeOf<L>>
     ? SpanOf<K, H extends Pointer<infer D> ? D : null, ShapeOf<L>, M, Accessor<V, H>>
     : never;
 
+/** What an address points to. */
 export interface AddressSpanOptions<D extends ElementType> extends PointerOptions<D> {
   dtype: D;
   /** For device spans: the number of the CUDA device. By default the driver finds it. */
@@ -46,35 +51,35 @@ export interface SpanFactory<K extends SpanKind> {
   /** A span of a whole tensor, with its shape and strides. */
   <D extends DType>(
     tensor: TensorView<D>,
-  ): SpanOf<K, ElementOf<D>, Shape, RelaxedMapping<Shape>, PointerAccessor<ElementOf<D>>>;
+  ): SpanOf<K, ElementOf<D>, NumberShape, RelaxedMapping<NumberShape>, PointerAccessor<ElementOf<D>>>;
   /** A span of a contiguous tensor's elements in another layout. */
-  <D extends DType, L extends Layout>(
+  <D extends DType, L extends SpanLayout>(
     tensor: TensorView<D>,
     layout: L,
     options?: PointerOptions<ElementOf<D>>,
   ): SpanOver<K, ElementOf<D>, L>;
   /** Unsafe: a span of the elements at an address, which is trusted. The caller keeps the memory alive. */
-  <D extends ElementType, L extends Layout>(
+  <D extends ElementType, L extends SpanLayout>(
     address: bigint,
     layout: L,
     options: AddressSpanOptions<D>,
   ): SpanOver<K, D, L>;
   /** A span of the elements behind a handle that an accessor understands. */
-  <H, V, L extends Layout>(handle: H, layout: L, options: { accessor: Accessor<V, H> }): SpanWith<K, L, H, V>;
+  <H, V, L extends SpanLayout>(handle: H, layout: L, options: { accessor: Accessor<V, H> }): SpanWith<K, L, H, V>;
   /** A span of the elements at a pointer. */
-  <D extends ElementType, L extends Layout>(pointer: Pointer<D>, layout: L): SpanOver<K, D, L>;
+  <D extends ElementType, L extends SpanLayout>(pointer: Pointer<D>, layout: L): SpanOver<K, D, L>;
 }
 
 /** Functions that make host spans, also of JavaScript memory. */
 export interface HostSpanFactory extends SpanFactory<'host'> {
   /** A span of the bytes of a typed array or an ArrayBuffer, with another element type. */
-  <D extends ElementType, L extends Layout>(
+  <D extends ElementType, L extends SpanLayout>(
     memory: WrappableArray | ArrayBufferLike,
     layout: L,
     options: PointerOptions<D> & { dtype: D },
   ): SpanOver<'host', D, L>;
   /** A span of the elements of a typed array. */
-  <A extends WrappableArray, L extends Layout>(
+  <A extends WrappableArray, L extends SpanLayout>(
     array: A,
     layout: L,
     options?: { readonly?: boolean },
@@ -87,7 +92,7 @@ interface AnyOptions extends Partial<AddressSpanOptions<ElementType>> {
 
 const optionNames: OptionNames<AnyOptions> = { dtype: true, readonly: 'boolean', deviceId: true, accessor: true };
 
-function makeSpan(kind: SpanKind, source: unknown, layout: Layout | undefined, options: AnyOptions): unknown {
+function makeSpan(kind: SpanKind, source: unknown, layout: SpanLayout | undefined, options: AnyOptions): unknown {
   checkOptions(options, optionNames, "{ dtype: 'float32' }");
   const { accessor, ...pointing } = options;
   if (accessor !== undefined) return construct(kind, source, mappingOf(layout), accessor);
@@ -112,7 +117,7 @@ function construct(kind: SpanKind, handle: unknown, mapping: LayoutMapping<BigSh
   return new spanClasses[kind](handle as never, mapping as never, accessor as never);
 }
 
-function mappingOf(layout: Layout | undefined): LayoutMapping<BigShape> {
+function mappingOf(layout: SpanLayout | undefined): LayoutMapping<BigShape> {
   const mapping = isA(layout, Extents) ? layoutRight(layout) : (layout as LayoutMapping<BigShape>);
   checkMapping(mapping);
   return mapping;
@@ -160,13 +165,13 @@ function elementsOf(tensor: TensorView, options: AnyOptions): [Pointer, LayoutMa
 }
 
 /** A span of host memory: typed arrays, tensors on the CPU, pointers, addresses. */
-export const hostMdspan = ((source: unknown, layout?: Layout, options: AnyOptions = {}) =>
+export const hostMdspan = ((source: unknown, layout?: SpanLayout, options: AnyOptions = {}) =>
   makeSpan('host', source, layout, options)) as HostSpanFactory;
 
 /** A span of memory on a CUDA device: tensors on `'cuda'`, pointers, addresses. JavaScript cannot read its elements. */
-export const deviceMdspan = ((source: unknown, layout?: Layout, options: AnyOptions = {}) =>
+export const deviceMdspan = ((source: unknown, layout?: SpanLayout, options: AnyOptions = {}) =>
   makeSpan('device', source, layout, options)) as SpanFactory<'device'>;
 
 /** A span of CUDA managed memory: tensors on `'cuda_managed'`, pointers, addresses. */
-export const managedMdspan = ((source: unknown, layout?: Layout, options: AnyOptions = {}) =>
+export const managedMdspan = ((source: unknown, layout?: SpanLayout, options: AnyOptions = {}) =>
   makeSpan('managed', source, layout, options)) as SpanFactory<'managed'>;

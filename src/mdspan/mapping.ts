@@ -4,14 +4,18 @@
  */
 
 import { ArgumentTypeError, describe, IndexError, LayoutError } from '../errors.js';
-import { type BigShape, Extents, type IntegerOf, type PerAxis, type Shape } from './extents.js';
+import { type BigShape, Extents, type IntegerOf, type NumberShape, type PerAxis } from './extents.js';
 import { type Integer, isInt64, numbersOf } from './integers.js';
 
 /** A part of one axis: `count` elements from `start` on, `step` apart. An index drops the axis. */
 export interface AxisPart<I extends Integer = number> {
+  /** The first index. */
   readonly start: number;
+  /** The number of indices. */
   readonly count: I;
+  /** The distance between them. */
   readonly step: number;
+  /** True when the axis is dropped. */
   readonly isIndex: boolean;
   /** True when the whole axis was requested without bounds. */
   readonly isFull: boolean;
@@ -19,12 +23,15 @@ export interface AxisPart<I extends Integer = number> {
 
 /** The mapping of a part, and the offset of its first element for the accessor. */
 export interface MappingPart {
+  /** The mapping of the part. */
   readonly mapping: LayoutMapping<BigShape>;
+  /** Elements from the first element of the whole to the first of the part. */
   readonly offset: number;
 }
 
 /** Integers are numbers where these are exact, and bigints beyond 2^53 - 1 if the extents were made with a bigint. */
-export interface LayoutMapping<S extends BigShape = Shape> {
+export interface LayoutMapping<S extends BigShape = NumberShape> {
+  /** The lengths of the axes. */
   readonly extents: Extents<S>;
   /** One more than the largest offset; 0 when there are no elements. */
   readonly requiredSpanSize: IntegerOf<S>;
@@ -40,7 +47,8 @@ export interface LayoutMapping<S extends BigShape = Shape> {
   part?(parts: readonly AxisPart<IntegerOf<S>>[]): MappingPart;
 }
 
-export interface StridedMapping<S extends BigShape = Shape> extends LayoutMapping<S> {
+/** A layout mapping with one stride for each axis. */
+export interface StridedMapping<S extends BigShape = NumberShape> extends LayoutMapping<S> {
   /** Elements from one index of an axis to the next. */
   stride(axis: number): IntegerOf<S>;
 }

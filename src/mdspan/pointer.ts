@@ -3,6 +3,7 @@
  * handle.
  */
 
+import { Given } from '../base/given.js';
 import { checkOptions, type OptionNames } from '../base/options.js';
 import { cpu, DeviceType, deviceFromType } from '../device.js';
 import { dtypeOfArray, type NaturalDType, type TypedArray } from '../dtype.js';
@@ -22,36 +23,52 @@ import { descriptorOf, TensorView } from '../view.js';
 import { type ElementInfo, type ElementType, type ElementValueOf, parseElementType } from './element-type.js';
 import { addressMemory, Memory } from './memory.js';
 
-/** The memory of a pointer. For this module's other files, because user code must not reach a storage. */
-export let memoryOf: (pointer: Pointer) => Memory;
-
-/** A typed pointer that does not own its memory. Made by {@link pointerTo}. */
-export class Pointer<D extends ElementType = ElementType> {
+/** The private field of a pointer, which no static block reads, because the Babel preset of React Native takes none. */
+class Inside extends Given {
   readonly #memory: Memory;
 
+  constructor(pointer: object, memory: Memory) {
+    super(pointer);
+    this.#memory = memory;
+  }
+
+  static memory(pointer: object): Memory {
+    return (pointer as Inside).#memory;
+  }
+}
+
+/** The memory of a pointer. For this module's other files, because user code must not reach a storage. */
+export const memoryOf: (pointer: Pointer) => Memory = Inside.memory;
+
+/**
+ * A typed pointer that does not own its memory. Made by {@link pointerTo}.
+ *
+ * @hideconstructor
+ */
+export class Pointer<D extends ElementType = ElementType> {
+  /** Only a type. Without it TypeScript 5.4 rejects a `Pointer<'float32'>` where a `Pointer` is expected. */
+  declare protected readonly variance: { [K in D]?: K };
+
   constructor(
+    /** The element type. */
     readonly element: ElementInfo<D>,
     memory: Memory,
     /** Bytes from the start of the memory. */
     readonly byteOffset: number,
     /** True when the elements are constant. */
-    readonly readonly: boolean,
+    readonly isReadOnly: boolean,
   ) {
-    this.#memory = memory;
-  }
-
-  static {
-    memoryOf = (pointer) => pointer.#memory;
+    new Inside(this, memory);
   }
 
   /** The number of elements from here to the end of the memory. */
   get available(): number {
-    return Math.floor((this.#memory.nbytes - this.byteOffset) / this.element.storageBytes);
+    return Math.floor((memoryOf(this).nbytes - this.byteOffset) / this.element.storageBytes);
   }
 
   /** The address; null without native code. */
   get address(): bigint | null {
-    const base = this.#memory.address();
+    const base = memoryOf(this).address();
     return base === null ? null : base + BigInt(this.byteOffset);
   }
 
@@ -59,17 +76,17 @@ export class Pointer<D extends ElementType = ElementType> {
   plus(elements: number): Pointer<D> {
     if (!Number.isSafeInteger(elements)) throw new ArgumentTypeError('elements', 'an integer', elements);
     const byteOffset = this.byteOffset + elements * this.element.storageBytes;
-    if (byteOffset < 0 || byteOffset > this.#memory.nbytes) {
+    if (byteOffset < 0 || byteOffset > memoryOf(this).nbytes) {
       throw new LayoutError(
-        `Expected a pointer inside its memory of ${this.#memory.nbytes} bytes but ${elements} elements further is byte ${byteOffset}`,
+        `Expected a pointer inside its memory of ${memoryOf(this).nbytes} bytes but ${elements} elements further is byte ${byteOffset}`,
       );
     }
-    return new Pointer(this.element, this.#memory, byteOffset, this.readonly);
+    return new Pointer(this.element, memoryOf(this), byteOffset, this.isReadOnly);
   }
 
   /** The same position, but the elements cannot be written through this pointer. */
-  asReadonly(): Pointer<D> {
-    return this.readonly ? this : new Pointer(this.element, this.#memory, this.byteOffset, true);
+  asReadOnly(): Pointer<D> {
+    return this.isReadOnly ? this : new Pointer(this.element, memoryOf(this), this.byteOffset, true);
   }
 
   /** Reads the element at an offset. Host memory only. */
@@ -79,18 +96,18 @@ export class Pointer<D extends ElementType = ElementType> {
 
   /** Writes the element at an offset. Host memory only. */
   write(offset: number, value: ElementValueOf<D>): void {
-    if (this.readonly) throw new ReadOnlyError('Expected a writable span for set() but its elements are constant');
+    if (this.isReadOnly) throw new ReadOnlyError('Expected a writable span for set() but its elements are constant');
     this.element.codec.write(this.#viewAt(offset), 0, value);
-    this.#memory.storage().commit();
+    memoryOf(this).storage().commit();
   }
 
   /** Checks the offset, because it may come from a user-written accessor and must stay inside the memory. */
   #viewAt(offset: number): DataView {
     const at = Number.isSafeInteger(offset) ? this.byteOffset + offset * this.element.storageBytes : -1;
-    if (at < 0 || at + this.element.storageBytes > this.#memory.nbytes) {
+    if (at < 0 || at + this.element.storageBytes > memoryOf(this).nbytes) {
       throw new LayoutError(`Expected an offset inside the memory under this pointer but received ${describe(offset)}`);
     }
-    const storage = this.#memory.storage();
+    const storage = memoryOf(this).storage();
     return new DataView(storage.buffer(), storage.start + at);
   }
 }
@@ -98,13 +115,17 @@ export class Pointer<D extends ElementType = ElementType> {
 /** The element type that a typed array naturally has. */
 export type NaturalElementType<A> = NaturalDType<A> extends ElementType ? NaturalDType<A> : ElementType;
 
+/** What a pointer points to. */
 export interface PointerOptions<D extends ElementType> {
+  /** The element type. */
   dtype?: D;
   /** Makes the elements constant: they cannot be written, and managed tensors are flagged as read-only. */
   readonly?: boolean;
 }
 
+/** What lies at an address. */
 export interface AddressOptions<D extends ElementType> extends PointerOptions<D> {
+  /** The element type. */
   dtype: D;
   /** The number of elements at the address. */
   size: number;

@@ -2,9 +2,11 @@
 
 import { cpu, type DeviceInfo, DeviceType, type DLDevice, deviceFromType } from '../device.js';
 import { ArgumentTypeError, BufferError, LayoutError } from '../errors.js';
-import type { DLPackRequest, ManagedTensor } from '../protocol/managed.js';
+import type { ManagedTensor } from '../protocol/managed.js';
 import { produce } from '../protocol/produce.js';
+import type { Wanted } from '../protocol/request.js';
 import { Descriptor, Flag } from '../storage/descriptor.js';
+import { findLayout } from '../storage/layouts.js';
 import { releaseAfter } from '../storage/storage.js';
 import { deviceOrdinal } from './driver.js';
 import type { BigShape, Extents } from './extents.js';
@@ -86,7 +88,7 @@ function deviceOf(span: Exportable): DeviceInfo {
 }
 
 /** Answers a protocol request with the memory of a span. */
-export function produceSpan(span: Exportable, request: DLPackRequest): ManagedTensor | object {
+export function produceSpan(span: Exportable, wanted: Wanted): ManagedTensor | object {
   const { pointer, shape, strides } = describeSpan(span);
   const { element } = pointer;
   const memory = memoryOf(pointer);
@@ -103,11 +105,15 @@ export function produceSpan(span: Exportable, request: DLPackRequest): ManagedTe
         `[${strides.join(', ')}]; toDLPackTensor(span) can describe them`,
     );
   }
-  const flags = (element.isPadded ? Flag.subBytePadded : 0) | (pointer.readonly ? Flag.readonly : 0);
+  const flags = (element.isPadded ? Flag.subBytePadded : 0) | (pointer.isReadOnly ? Flag.readonly : 0);
   const bitOffset = pointer.byteOffset * 8;
   const storage = memory.storage();
-  const descriptor = new Descriptor(storage, element.dtype, deviceOf(span), lengths, steps, bitOffset, flags);
+  const descriptor = new Descriptor(
+    storage,
+    findLayout(element.dtype, deviceOf(span), lengths, steps, flags),
+    bitOffset,
+  );
   descriptor.checkBounds();
   storage.refs++; // code of the request may dispose the tensor that owns the memory
-  return releaseAfter(storage, () => produce(descriptor, request));
+  return releaseAfter(storage, () => produce(descriptor, wanted));
 }

@@ -11,8 +11,11 @@ export const fullExtent: unique symbol = Symbol('fullExtent');
 /** A range with a stride; made by {@link stridedSlice}. */
 export class StridedSlice {
   constructor(
+    /** The first index. */
     readonly offset: number,
+    /** How many indices the slice spans. */
     readonly extent: number,
+    /** The distance between the indices that it takes. */
     readonly stride: number,
   ) {}
 }

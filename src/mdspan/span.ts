@@ -6,9 +6,10 @@
 import { DeviceType, type DLDevice } from '../device.js';
 import { ArgumentTypeError, IndexError, ReadOnlyError } from '../errors.js';
 import { DLPACK, DLPACK_DEVICE, type DLPackRequest, type ManagedTensor } from '../protocol/managed.js';
+import { readRequest } from '../protocol/request.js';
 import type { Accessor, HandleOf, PointerAccessor, ValueOf } from './accessor.js';
 import type { ElementType } from './element-type.js';
-import type { BigShape, Extents, IntegerOf, PerAxis, Shape } from './extents.js';
+import type { BigShape, Extents, IntegerOf, NumberShape, PerAxis } from './extents.js';
 import type { Integer } from './integers.js';
 import { checkMapping, type LayoutMapping, offsetAt, stridesOf } from './mapping.js';
 import { Pointer } from './pointer.js';
@@ -24,9 +25,8 @@ export const memoryOfKind = {
 /** The memory of the elements. */
 export type SpanKind = keyof typeof memoryOfKind;
 
-type AnyAccessor = Accessor<never, never>;
 /** The accessor of spans over pointers. */
-export type DefaultAccessor<D> = D extends ElementType ? PointerAccessor<D> : AnyAccessor;
+export type DefaultAccessor<D> = D extends ElementType ? PointerAccessor<D> : Accessor<never, never>;
 
 /**
  * A view of elements that another owner keeps alive. `D` is their dtype (null when the handle is not a pointer), `S`
@@ -34,22 +34,27 @@ export type DefaultAccessor<D> = D extends ElementType ? PointerAccessor<D> : An
  */
 export abstract class Mdspan<
   D extends ElementType | null = ElementType | null,
-  S extends BigShape = Shape,
+  S extends BigShape = NumberShape,
   M extends LayoutMapping<S> = LayoutMapping<S>,
   A = DefaultAccessor<D>,
 > {
+  /** Who may read the memory: the host, a device, or both. */
   abstract readonly kind: SpanKind;
 
   /** For this package only; programs call `hostMdspan`, `deviceMdspan` and `managedMdspan`. */
   constructor(
+    /** The pointer to the first element. */
     readonly dataHandle: HandleOf<A>,
+    /** Turns indices into offsets. */
     readonly mapping: M,
+    /** Reads and writes an element. */
     readonly accessor: A,
   ) {
     checkMapping(mapping);
     checkAccessor(accessor);
   }
 
+  /** The lengths of the axes. */
   get extents(): Extents<S> {
     return this.mapping.extents;
   }
@@ -64,6 +69,7 @@ export abstract class Mdspan<
     return stridesOf(this.mapping) as unknown as PerAxis<S>;
   }
 
+  /** The number of axes. */
   get rank(): S['length'] {
     return this.mapping.extents.rank;
   }
@@ -79,23 +85,27 @@ export abstract class Mdspan<
     return (handle instanceof Pointer ? handle.element.name : null) as D;
   }
 
+  /** Returns the length of one axis. */
   extent(axis: number): IntegerOf<S> {
     return this.mapping.extents.extent(axis);
   }
 
+  /** Returns the stride of one axis, in elements. */
   stride(axis: number): IntegerOf<S> {
     return stridesOf(this.mapping)[this.mapping.extents.checkAxis(axis)] as IntegerOf<S>;
   }
 
   /** The producer side of the protocol: the same memory, not a copy. */
-  [DLPACK](request: DLPackRequest = {}): ManagedTensor | object {
-    return produceSpan(this, request);
+  [DLPACK](request?: DLPackRequest | null): ManagedTensor | object {
+    return produceSpan(this, readRequest(request));
   }
 
+  /** Names the device before an exchange (docs/spec.md). */
   [DLPACK_DEVICE](): DLDevice {
     return spanDevice(this);
   }
 
+  /** Returns the class, the element type and the extents as text. */
   toString(): string {
     return `${this.constructor.name}(${this.dtype ?? 'custom'}, ${this.extents})`;
   }
@@ -109,7 +119,7 @@ function checkAccessor(accessor: unknown): void {
 }
 
 /** A span whose elements the CPU can access. */
-abstract class ReachableMdspan<
+export abstract class ReachableMdspan<
   D extends ElementType | null,
   S extends BigShape,
   M extends LayoutMapping<S>,
@@ -155,30 +165,33 @@ abstract class ReachableMdspan<
 /** A span of plain host memory. */
 export class HostMdspan<
   D extends ElementType | null = ElementType | null,
-  S extends BigShape = Shape,
+  S extends BigShape = NumberShape,
   M extends LayoutMapping<S> = LayoutMapping<S>,
   A = DefaultAccessor<D>,
 > extends ReachableMdspan<D, S, M, A> {
+  /** Who may read the memory. */
   readonly kind = 'host';
 }
 
 /** A span of memory on a CUDA device. JavaScript cannot access its elements, so it has no `get` and no `set`. */
 export class DeviceMdspan<
   D extends ElementType | null = ElementType | null,
-  S extends BigShape = Shape,
+  S extends BigShape = NumberShape,
   M extends LayoutMapping<S> = LayoutMapping<S>,
   A = DefaultAccessor<D>,
 > extends Mdspan<D, S, M, A> {
+  /** Who may read the memory. */
   readonly kind = 'device';
 }
 
 /** A span of CUDA managed memory, which host and device can both access. */
 export class ManagedMdspan<
   D extends ElementType | null = ElementType | null,
-  S extends BigShape = Shape,
+  S extends BigShape = NumberShape,
   M extends LayoutMapping<S> = LayoutMapping<S>,
   A = DefaultAccessor<D>,
 > extends ReachableMdspan<D, S, M, A> {
+  /** Who may read the memory. */
   readonly kind = 'managed';
 }
 
@@ -190,8 +203,11 @@ export type SpanOf<
   M extends LayoutMapping<S>,
   A,
 > = {
+  /** In host memory. */
   host: HostMdspan<D, S, M, A>;
+  /** In memory of a device. */
   device: DeviceMdspan<D, S, M, A>;
+  /** In memory that host and device can read. */
   managed: ManagedMdspan<D, S, M, A>;
 }[K];
 

@@ -25,9 +25,13 @@ import {
 import { resolveSlice, type Slice, type SlicedShape, type SlicesFor } from './slices.js';
 import { Mdspan, type SpanOf, spanClasses } from './span.js';
 
-type AnyMdspan = Mdspan<ElementType | null, BigShape, LayoutMapping<BigShape>, Accessor<unknown, unknown>>;
-type PartMapping<M, S extends BigShape> = M extends StridedMapping<BigShape> ? StridedMapping<S> : LayoutMapping<S>;
-type PartOf<T extends AnyMdspan, P extends readonly unknown[]> =
+/** A span of any kind. */
+export type AnyMdspan = Mdspan<ElementType | null, BigShape, LayoutMapping<BigShape>, Accessor<unknown, unknown>>;
+/** The mapping of a part of a span. */
+export type PartMapping<M, S extends BigShape> =
+  M extends StridedMapping<BigShape> ? StridedMapping<S> : LayoutMapping<S>;
+/** The span that slices select. */
+export type PartOf<T extends AnyMdspan, P extends readonly unknown[]> =
   T extends Mdspan<infer D, infer S, infer M, infer A>
     ? SpanOf<T['kind'], D, SlicedShape<S, P>, PartMapping<M, SlicedShape<S, P>>, A>
     : never;

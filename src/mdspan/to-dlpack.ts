@@ -14,14 +14,17 @@ import { describeSpan, spanDevice } from './produce.js';
 import { Mdspan, type SpanKind } from './span.js';
 
 /** The fields of the C struct as a plain object. */
-export interface DLTensor {
+export interface DLTensorFields {
   /**
    * The address of the memory; null when there are no elements. Without native code (browsers) there are no addresses,
    * and `data` holds the bytes from the first element on.
    */
   readonly data: bigint | Uint8Array | null;
+  /** Where the memory is. */
   readonly device: DLDevice;
+  /** The number of axes. */
   readonly ndim: number;
+  /** The element type. */
   readonly dtype: DLDataType;
   /** Null without axes. */
   readonly shape: ArrayLike<number | bigint> | null;
@@ -36,30 +39,39 @@ export interface DLTensor {
  * alive. When a DLTensor becomes a span again, this map provides the memory itself, so that the span cannot use a typed
  * array that the garbage collector has freed.
  */
-export const origins = new WeakMap<DLTensor, () => Pointer | null>();
+export const origins = new WeakMap<DLTensorFields, () => Pointer | null>();
 
 /** A span that a DLTensor can describe: its handle is a pointer, and its layout has strides. */
 export interface DescribableSpan {
+  /** Who may read the memory. */
   readonly kind: SpanKind;
+  /** The element type. */
   readonly dtype: ElementType;
+  /** The pointer to the first element. */
   readonly dataHandle: Pointer;
+  /** Turns indices into offsets. */
   readonly mapping: StridedMapping<BigShape>;
 }
 
 /** The fields of a DLTensor whose shape and strides a wrapper owns. */
-interface OwnedFields extends Omit<Writable<DLTensor>, 'shape' | 'strides'> {
+export interface OwnedFields extends Omit<WritableFields, 'shape' | 'strides'> {
+  /** The lengths of the axes, in an array of the wrapper; null without axes. */
   shape: BigInt64Array | null;
+  /** The strides, in elements, in an array of the wrapper; null without axes. */
   strides: BigInt64Array | null;
 }
 
-type Writable<T> = { -readonly [Field in keyof T]: T[Field] };
+/** The fields of a DLTensor, which can be written. */
+export type WritableFields = { -readonly [Field in keyof DLTensorFields]: DLTensorFields[Field] };
 
 /**
  * The DLTensor of a {@link DLPackTensor}, like `DLTensor&` in C++: its fields can be written, and show the current
  * values of the wrapper. It is a producer of the protocol while its fields match the span.
  */
 export interface OwnedDLTensor extends OwnedFields {
-  [DLPACK](request?: DLPackRequest): ManagedTensor | object;
+  /** The producer side of the protocol (docs/spec.md). */
+  [DLPACK](request?: DLPackRequest | null): ManagedTensor | object;
+  /** Names the device before an exchange (docs/spec.md). */
   [DLPACK_DEVICE](): DLDevice;
 }
 
@@ -71,7 +83,7 @@ interface Fields extends Omit<OwnedFields, 'data'> {
   readonly span: Mdspan | null;
   readonly pointer: Pointer | null;
   /** undefined: the pointer's address, read at each use, because the owner may have released the memory since. */
-  data: DLTensor['data'] | undefined;
+  data: DLTensorFields['data'] | undefined;
   readonly shapeStorage: BigInt64Array;
   readonly stridesStorage: BigInt64Array;
   isChanged: boolean;
@@ -153,7 +165,7 @@ function makeTensor(read: () => Fields, isConst: boolean): OwnedDLTensor {
       'Expected the DLTensor of a span but its fields were changed; make a span of it first: toHostMdspan(tensor, { dtype })',
     );
   };
-  Object.defineProperty(tensor, DLPACK, { value: (request?: DLPackRequest) => source()[DLPACK](request) });
+  Object.defineProperty(tensor, DLPACK, { value: (request?: DLPackRequest | null) => source()[DLPACK](request) });
   Object.defineProperty(tensor, DLPACK_DEVICE, { value: () => source()[DLPACK_DEVICE]() });
   origins.set(tensor, () => (read().data === undefined ? read().pointer : null));
   return Object.freeze(tensor);
@@ -226,6 +238,7 @@ export class DLPackTensor {
     this.#fields = null;
   }
 
+  /** Releases it at the end of a block that begins with `using`. */
   [disposeSymbol](): void {
     this.dispose();
   }

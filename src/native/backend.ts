@@ -12,23 +12,22 @@ import { NativeStorage } from './native-storage.js';
 import { pinAddress, pinBuffer } from './pin-buffer.js';
 import { errorOf } from './status.js';
 import { isMainThread } from './threads.js';
-import { freeSlot, wire } from './wire.js';
-import { AllocateRequest, Status, WireHeader } from './wire-layout.js';
+import { freeSlot } from './wire.js';
+import { Status } from './wire-constants.js';
+import { AllocateRequest, WireHeader } from './wire-layout.js';
 import { writeFew, writeNested } from './write-nested.js';
-
-const { f64, i32, u32 } = wire;
 
 export const nativeBackend: Backend = {
   allocate(nbytes: number, cleared: number): Storage {
     const binding = native();
     const slot = freeSlot(AllocateRequest.WORDS);
-    f64[slot + AllocateRequest.NBYTES] = nbytes;
-    f64[slot + AllocateRequest.CLEARED] = cleared;
-    u32[WireHeader.SLOT] = slot;
+    AllocateRequest.setNbytes(slot, nbytes);
+    AllocateRequest.setCleared(slot, cleared);
+    WireHeader.setSlot(slot);
     binding.allocate();
-    const status = i32[slot * 2 + AllocateRequest.STATUS] as number;
+    const status = AllocateRequest.status(slot);
     if (status !== Status.ok) throw errorOf(status, nbytes);
-    return new NativeStorage(u32[slot * 2 + AllocateRequest.HANDLE] as number, nbytes, false);
+    return new NativeStorage(AllocateRequest.handle(slot), nbytes, false);
   },
   // A worker's heap ends with the worker, so there the caller copies the memory once, into native memory.
   adopt: (buffer: ArrayBuffer): Storage | null =>

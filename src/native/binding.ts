@@ -1,47 +1,78 @@
 /**
- * The functions of the addon, as the tables in native/ list them (native/bindings.h). Their arguments and results are
- * in the slot that the header of the wire names.
+ * The functions of the addon, as the tables in native/ list them (native/bindings.h). The arguments and results of those that
+ * return nothing are in the slot that the header of the wire names. Others are called less often.
  */
+
+import type { Peer } from '../conformance/peer.js';
 
 /** The exports of the addon file. A thread gets the same object each time it loads the file. */
 export interface Addon {
+  /** Makes the functions of the peer of dlpack/conformance. */
+  conformancePeer(): Peer;
   /** Makes the functions of a new instance, which ends with the thread. */
   createInstance(options: { wire: ArrayBuffer; onRelease: (id: number) => void }): Binding;
 }
+
+/** Live objects of the process. */
+export type Counts = [
+  /** Blocks of memory that this package allocated. */
+  storages: number,
+  /** Their bytes. */
+  bytes: number,
+  /** Imported memory that tensors hold. */
+  imports: number,
+  /** Managed tensors whose deleter was not yet called. */
+  exports: number,
+  /** Tickets that were not yet redeemed. */
+  tickets: number,
+  /** Bytes that this instance reported to the garbage collector. */
+  reported: number,
+  /** Bytes of released blocks that wait for new tensors. */
+  kept: number,
+];
 
 export interface Binding {
   allocate(): void;
   release(): void;
   collect(): void;
   outlive(): void;
-  addressOf(): void;
-  pinArray(array: Uint8Array): void;
-  pinAddress(): void;
+  /** The address of the first byte of a storage; undefined for a wrong handle. */
+  addressOf(handle: number): bigint | undefined;
+  /** The handle of memory that JavaScript keeps under a number; 0 when out of memory. */
+  pinArray(pin: number, array: Uint8Array): number | undefined;
+  /** As `pinArray`; undefined for an address that cannot be right. */
+  pinAddress(pin: number, address: bigint, nbytes: number): number | undefined;
+  runReleased(): void;
   createBuffer(): ArrayBuffer | undefined;
-  detachBuffer(buffer: ArrayBuffer): void;
+  detachBuffer(buffer: ArrayBuffer): boolean;
   readInto(array: Uint8Array): void;
   writeFrom(array: Uint8Array): void;
   takeStaged(): void;
   copy(source: Uint8Array | undefined): void;
-  convert(source: Uint8Array | undefined, target: Uint8Array | undefined): void;
-  convertAsync(): Promise<boolean> | undefined;
+  convert(source: Uint8Array | undefined, target: Uint8Array | undefined, factors: Float64Array | undefined): void;
+  convertAsync(factors: Float64Array | undefined): Promise<boolean> | undefined;
   importVersioned(): void;
   importLegacy(): void;
   exportVersioned(): void;
   exportLegacy(): void;
   deleteVersioned(): void;
   deleteLegacy(): void;
+  keepLayout(): void;
   /** Returns the packed dtype of a misaligned tensor, which arrives as vectors of bytes. */
   importExternal(value: unknown): number | undefined;
   exportExternal(): object | undefined;
   issueTicket(): void;
   redeemTicket(): void;
-  exchangeApi(): void;
-  readCounts(): void;
-  readTraces(places: Float64Array): void;
-  trim(): void;
+  exchangeApi(): bigint;
+  readCounts(): Counts;
+  /** Writes the places of live exports, and returns how many there are, also if the array is shorter. */
+  readTraces(places: Float64Array): number;
+  /** Unmaps the kept blocks, and returns their bytes. */
+  trim(): number;
+  /** Unmaps the kept blocks if none was taken or added since the last such call. Returns whether blocks are left. */
+  trimIdle(): boolean;
   /** Maps a file. Writes its handle and size into `result`, or returns the system's name of the error. */
-  mapFile(path: string, isWritable: boolean, result: Float64Array): string | undefined;
+  openFile(path: string, isWritable: boolean, result: Float64Array): string | undefined;
   /** The handle of a storage over a part of another storage; 0 on failure. */
   partOf(handle: number, offset: number, nbytes: number): number;
   /** Copies a part of a storage. */
@@ -52,8 +83,6 @@ export interface Binding {
   sealShared(handle: number): string | undefined;
   /** Removes the name of shareable memory. */
   unnameShared(handle: number): void;
-  /** Removes the names of all shareable memory of this instance. */
-  unnameAllShared(): void;
   /** Opens memory of another process. Writes its handle and size into `result`, or returns the error's name. */
   openShared(
     name: string,
@@ -64,9 +93,13 @@ export interface Binding {
     flags: number,
     result: Float64Array,
   ): string | undefined;
+  /** The record of the thread that started Python in this process. */
+  findRunningPython(): string | undefined;
   startPython(options: {
     library: string;
     program: string;
+    /** Only that of the start is kept. */
+    record: string;
     released: ArrayBuffer;
     isWorker: boolean;
     pythonSignals: boolean;
@@ -82,5 +115,9 @@ export interface Binding {
   /** Returns an error text, or undefined. */
   loadTvmFfi(path: string): string | undefined;
   /** The functions that src/tvm-ffi/binding.ts declares. */
-  attachTvmFfi<T>(options: { onCall(): void; onSettle(): void }): T | string;
+  attachTvmFfi<T>(onCall: () => void): T | string;
+  /** Returns an error text, or undefined. An empty path means the library that the process has loaded. */
+  loadOnnxRuntime(path: string): string | undefined;
+  /** The functions that src/onnxruntime/binding.ts declares. */
+  attachOnnxRuntime<T>(): T | string;
 }

@@ -4,6 +4,7 @@ import type { DTypeInfo } from '../dtype.js';
 import { BufferError } from '../errors.js';
 import type { Pass, PassAxis } from '../storage/backend.js';
 import type { Descriptor } from '../storage/descriptor.js';
+import type { Scaling } from '../storage/scaling.js';
 import { BufferStorage, type Storage } from '../storage/storage.js';
 import { storageAddress } from './export.js';
 import { native } from './load.js';
@@ -11,37 +12,46 @@ import { NativeStorage } from './native-storage.js';
 import { MappedStorage } from './shared-memory.js';
 import { errorOf } from './status.js';
 import { runtimeRules } from './threads.js';
-import { enter, leave, wire } from './wire.js';
-import { ConvertRequest, CopyRequest, Status, WireHeader } from './wire-layout.js';
+import { enter, leave } from './wire.js';
+import { Status } from './wire-constants.js';
+import { ConvertRequest, CopyRequest, WireHeader } from './wire-layout.js';
 import { writeTensor } from './wire-tensor.js';
-
-const { f64, i32, u32 } = wire;
 
 /** The handle of native memory; 0 for JavaScript memory. */
 export function handleOf(storage: Storage): number {
   return storage instanceof NativeStorage ? storage.handle : 0;
 }
 
+const NOT_SCALED = -2;
+
+/** The scales, then the offsets. */
+function factorsOf({ scale, offset }: Scaling): Float64Array {
+  const factors = new Float64Array(scale.length + offset.length);
+  factors.set(scale);
+  factors.set(offset, scale.length);
+  return factors;
+}
+
 /** Takes a slot and writes the request. */
 function enterConvert(pass: Pass, source: Storage, target: Storage, most: number): number {
   const { axes } = pass;
   const slot = enter(ConvertRequest.WORDS);
-  const half = slot * 2;
-  u32[half + ConvertRequest.FROM_HANDLE] = handleOf(source);
-  u32[half + ConvertRequest.TO_HANDLE] = handleOf(target);
-  u32[half + ConvertRequest.FROM_TYPE] = pass.from.packed;
-  u32[half + ConvertRequest.TO_TYPE] = pass.to.packed;
-  i32[half + ConvertRequest.NDIM] = axes.length;
-  i32[half + ConvertRequest.THREADS] = most;
-  f64[slot + ConvertRequest.FROM_BIT] = pass.fromBit;
-  f64[slot + ConvertRequest.TO_BIT] = pass.toBit;
+  ConvertRequest.setFromHandle(slot, handleOf(source));
+  ConvertRequest.setToHandle(slot, handleOf(target));
+  ConvertRequest.setFromType(slot, pass.from.packed);
+  ConvertRequest.setToType(slot, pass.to.packed);
+  ConvertRequest.setNdim(slot, axes.length);
+  ConvertRequest.setThreads(slot, most);
+  ConvertRequest.setScaledAxis(slot, pass.scaling === undefined ? NOT_SCALED : pass.scaling.axis);
+  ConvertRequest.setFromBit(slot, pass.fromBit);
+  ConvertRequest.setToBit(slot, pass.toBit);
   for (let i = 0; i < axes.length; i++) {
     const { length, from, to } = axes[i] as PassAxis;
-    f64[slot + ConvertRequest.SHAPE + i] = length;
-    f64[slot + ConvertRequest.FROM_STEPS + i] = from;
-    f64[slot + ConvertRequest.TO_STEPS + i] = to;
+    ConvertRequest.setShape(slot, i, length);
+    ConvertRequest.setFromSteps(slot, i, from);
+    ConvertRequest.setToSteps(slot, i, to);
   }
-  u32[WireHeader.SLOT] = slot;
+  WireHeader.setSlot(slot);
   return slot;
 }
 
@@ -51,16 +61,15 @@ export function copy(source: Descriptor, to: DTypeInfo): Storage | null {
   const array = bytesOf(storage);
   const binding = native();
   const slot = enter(CopyRequest.WORDS + 2 * shape.length);
-  const half = slot * 2;
-  writeTensor(slot + CopyRequest.TENSOR, source, handleOf(storage), 0);
-  u32[half + CopyRequest.TO_TYPE] = to.packed;
-  i32[half + CopyRequest.THREADS] = runtimeRules().threads;
-  u32[WireHeader.SLOT] = slot;
+  writeTensor(CopyRequest.tensorAt(slot), source, handleOf(storage), 0);
+  CopyRequest.setToType(slot, to.packed);
+  CopyRequest.setThreads(slot, runtimeRules().threads);
+  WireHeader.setSlot(slot);
   binding.copy(array);
   leave(slot);
-  const status = i32[half + CopyRequest.STATUS] as number;
+  const status = CopyRequest.status(slot);
   const nbytes = (size * to.bits) / 8;
-  if (status === Status.ok) return new NativeStorage(u32[half + CopyRequest.HANDLE] as number, nbytes, false);
+  if (status === Status.ok) return new NativeStorage(CopyRequest.handle(slot), nbytes, false);
   if (status === Status.outOfMemory) throw errorOf(status, nbytes);
   return null;
 }
@@ -74,10 +83,11 @@ export function convert(pass: Pass, source: Storage, target: Storage): boolean {
   const from = bytesOf(source);
   const to = bytesOf(target);
   const binding = native();
+  const factors = pass.scaling && factorsOf(pass.scaling);
   const slot = enterConvert(pass, source, target, runtimeRules().threads);
-  binding.convert(from, to);
+  binding.convert(from, to, factors);
   leave(slot);
-  return u32[slot * 2 + ConvertRequest.IS_DONE] === 1;
+  return ConvertRequest.isDone(slot) === 1;
 }
 
 // Asynchronous passes run one after another, on all processors but one. Several at a time would not be faster, because
@@ -94,8 +104,9 @@ export async function convertAsync(pass: Pass, source: Storage, target: Storage)
 
 async function startConvert(pass: Pass, source: Storage, target: Storage): Promise<boolean> {
   const binding = native();
+  const factors = pass.scaling && factorsOf(pass.scaling);
   const slot = enterConvert(pass, source, target, Math.max(1, runtimeRules().threads - 1));
-  const promise = binding.convertAsync();
+  const promise = binding.convertAsync(factors);
   leave(slot);
   if (promise === undefined) return false;
   if (await promise) return true;

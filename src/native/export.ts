@@ -1,27 +1,26 @@
 /** Exports tensors as managed tensors, and the table of the C exchange API. */
 
 import { checkOptions, type OptionNames } from '../base/options.js';
-import { ArgumentTypeError, ArgumentValueError, adviceFor, BufferError } from '../errors.js';
+import { isAddressable } from '../device.js';
+import { ArgumentTypeError, ArgumentValueError, adviceFor, BufferError, UnsupportedDeviceError } from '../errors.js';
 import { MAX_NDIM } from '../layout.js';
 import { isDebug, recordExport } from '../storage/debug.js';
-import { type Descriptor, UNSENT } from '../storage/descriptor.js';
+import type { Descriptor } from '../storage/descriptor.js';
 import { BufferStorage, type Storage } from '../storage/storage.js';
 import { copyDescriptor } from '../values/copy.js';
-import { descriptorOf, TensorView } from '../view.js';
+import { descriptorOf, sharedDescriptorOf, TensorView } from '../view.js';
 import { native } from './load.js';
 import { NativeStorage } from './native-storage.js';
 import { pinBuffer } from './pin-buffer.js';
+import { reportCopy } from './report-copy.js';
 import { errorOfTensor } from './status.js';
 import { isPinnable } from './threads.js';
-import { enter, freeSlot, request, wire } from './wire.js';
-import { AddressResult, DeleteRequest, ExportRequest, Status, Wire, WireHeader } from './wire-layout.js';
-import { sendTensor } from './wire-tensor.js';
+import { freeSlot } from './wire.js';
+import { Status } from './wire-constants.js';
+import { DeleteRequest, ExportRequest, WireHeader } from './wire-layout.js';
+import { writeTensor } from './wire-tensor.js';
 
-const { i32, u32, u64 } = wire;
-// Constants of this module, because V8 tests `instanceof` faster for a class that it knows to be constant.
-const View = TensorView;
-const OwnStorage = NativeStorage;
-
+/** Which struct is made, and whether the elements are copied. */
 export interface ExportOptions {
   /** false: exports a legacy `DLManagedTensor`, which cannot carry flags. */
   versioned?: boolean;
@@ -36,12 +35,7 @@ const exportNames: OptionNames<ExportOptions> = { versioned: 'boolean', copy: 'b
  * once, on any thread, by the consumer or by {@link releaseManaged}.
  */
 export function exportManaged(tensor: TensorView, options?: ExportOptions): bigint {
-  const source = checkTensor(tensor).shared();
-  // The common case first and the others apart, so that V8 inlines it.
-  return options === undefined && placeOf(source) === 'native' ? exportVersioned(source) : exportWith(source, options);
-}
-
-function exportWith(source: Descriptor, options: ExportOptions | undefined): bigint {
+  const source = checkTensor(tensor, sharedDescriptorOf);
   if (options !== undefined) checkOptions(options, exportNames, '{ copy: false }');
   const copy = options?.copy ?? null;
   const isVersioned = options?.versioned !== false;
@@ -50,39 +44,31 @@ function exportWith(source: Descriptor, options: ExportOptions | undefined): big
 }
 
 function exportVersioned(source: Descriptor): bigint {
-  // In the first slot the indices are constants, which need no bounds checks.
-  if (u32[WireHeader.TOP] !== Wire.FIRST_SLOT || isDebug()) return exportAbove(source, true);
-  if (source.sentLayout === null) source.sentLayout = { number: UNSENT };
-  sendTensor(Wire.FIRST_SLOT + ExportRequest.TENSOR, source, (source.storage as NativeStorage).handle, 0);
-  u32[WireHeader.SLOT] = Wire.FIRST_SLOT;
-  native().exportVersioned();
-  return readExport(Wire.FIRST_SLOT);
-}
-
-function exportAbove(source: Descriptor, isVersioned: boolean): bigint {
   const slot = writeExport(source);
-  if (isVersioned) native().exportVersioned();
-  else native().exportLegacy();
+  native().exportVersioned();
   return readExport(slot);
 }
 
-const exportLegacy = (source: Descriptor): bigint => exportAbove(source, false);
+function exportLegacy(source: Descriptor): bigint {
+  const slot = writeExport(source);
+  native().exportLegacy();
+  return readExport(slot);
+}
 
 /** Writes a request with a tensor in native memory into a free slot. No JavaScript runs during an export. */
 function writeExport(source: Descriptor): number {
-  const trace = isDebug() ? recordExport() : 0;
+  const trace = isDebug() ? recordExport(source) : 0;
   const slot = freeSlot(ExportRequest.WORDS + 2 * MAX_NDIM);
-  source.sentLayout ??= { number: UNSENT };
-  sendTensor(slot + ExportRequest.TENSOR, source, (source.storage as NativeStorage).handle, trace);
-  u32[WireHeader.SLOT] = slot;
+  writeTensor(ExportRequest.tensorAt(slot), source, (source.storage as NativeStorage).handle, trace);
+  WireHeader.setSlot(slot);
   return slot;
 }
 
 /** The resulting address. Throws the error of the request. */
 function readExport(slot: number): bigint {
-  const status = i32[slot * 2 + ExportRequest.STATUS] as number;
-  if (status !== Status.ok) throw errorOfTensor(status, slot + ExportRequest.TENSOR);
-  return u64[slot + ExportRequest.ADDRESS] as bigint;
+  const status = ExportRequest.status(slot);
+  if (status !== Status.ok) throw errorOfTensor(status, ExportRequest.tensorAt(slot));
+  return ExportRequest.address(slot);
 }
 
 /** Unsafe: calls the deleter of a managed tensor that the caller owns, if no consumer took it. */
@@ -92,11 +78,11 @@ export function releaseManaged(address: bigint, options?: { versioned?: boolean 
   if (options !== undefined) checkOptions(options, { versioned: 'boolean' }, '{ versioned: false }');
   const isLegacy = options?.versioned === false;
   const slot = freeSlot(DeleteRequest.WORDS);
-  u64[slot + DeleteRequest.ADDRESS] = address;
-  u32[WireHeader.SLOT] = slot;
+  DeleteRequest.setAddress(slot, address);
+  WireHeader.setSlot(slot);
   if (isLegacy) binding.deleteLegacy();
   else binding.deleteVersioned();
-  if (i32[slot * 2 + DeleteRequest.STATUS] !== Status.ok) {
+  if (DeleteRequest.status(slot) !== Status.ok) {
     throw new ArgumentValueError('address', 'the address of a managed tensor', address);
   }
 }
@@ -118,15 +104,22 @@ export function exportExternal(descriptor: Descriptor): unknown {
  * interpreter is attached.
  */
 export function exchangeApi(): bigint {
-  const binding = native();
-  const slot = enter(AddressResult.WORDS);
-  request(slot, () => binding.exchangeApi());
-  return u64[slot + AddressResult.ADDRESS] as bigint;
+  return native().exchangeApi();
 }
 
-/** The address of the first element. For JavaScript memory it is valid until control returns to the event loop. */
+/**
+ * The address of the first element. For JavaScript memory it is valid until control returns to the event loop. Memory of
+ * Metal and of other devices that know objects instead of addresses has none.
+ */
 export function addressOf(tensor: TensorView): bigint {
   const descriptor = checkTensor(tensor);
+  const { name } = descriptor.device;
+  if (!isAddressable(descriptor.device)) {
+    throw new UnsupportedDeviceError(
+      name,
+      `Expected memory that has addresses but this tensor is on ${name}, where data is an object of the driver; exportManaged() has the object and the byte offset`,
+    );
+  }
   return storageAddress(descriptor.storage) + BigInt(Math.floor(descriptor.bitOffset / 8));
 }
 
@@ -141,13 +134,13 @@ export function storageAddress(storage: Descriptor['storage']): bigint {
   }
 }
 
-export function checkTensor(tensor: TensorView): Descriptor {
+export function checkTensor(tensor: TensorView, read = descriptorOf): Descriptor {
   let isView = false;
   try {
-    isView = tensor instanceof View;
+    isView = tensor instanceof TensorView;
   } catch {} // a revoked proxy
   if (!isView) throw new ArgumentTypeError('tensor', 'a Tensor', tensor, adviceFor(tensor));
-  return descriptorOf(tensor);
+  return read(tensor);
 }
 
 function checkLegacy(source: Descriptor, copy: boolean | null): void {
@@ -166,7 +159,7 @@ function checkLegacy(source: Descriptor, copy: boolean | null): void {
 /** How native code can keep the memory: `native` memory as is, a JavaScript buffer with a `pin`, or only a `copy`. */
 export function placeOf({ storage, bitOffset }: Descriptor): 'native' | 'pin' | 'copy' {
   if ((bitOffset & 7) !== 0) return 'copy';
-  return storage instanceof OwnStorage && !storage.endsWithWorker ? 'native' : placeOfBuffer(storage);
+  return storage instanceof NativeStorage && !storage.endsWithWorker ? 'native' : placeOfBuffer(storage);
 }
 
 function placeOfBuffer(storage: Storage): 'pin' | 'copy' {
@@ -195,6 +188,7 @@ export function inNativeMemory(source: Descriptor, copy: boolean | null): Descri
     );
   }
   const { storage } = source;
+  if (place === 'copy' && copy === null && isDebug()) reportCopy(source);
   return place === 'copy'
     ? copyDescriptor(source)
     : source.withStorage(pinBuffer(storage.buffer(), storage.start, storage.nbytes));

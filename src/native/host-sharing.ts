@@ -70,10 +70,18 @@ function open(
   const handle = readHandle(shared);
   if (handle === null) return { storage: createSharedMemory(0, null), device: cpu };
   const { process: owner, file, number, name } = handle;
+  const named = { name, process: 0, file: 0, must: null };
   // Another program may have removed the name: Python's resource tracker does when its process ends.
-  const byFile = { name: '', process: inherited === null ? owner : process.pid, file: inherited ?? file };
-  const places = name === '' || inherited !== null ? [byFile] : [{ name, process: 0, file: 0 }, byFile];
-  const mapping = openSharedMemory(places, { number, size: shared.size, isSealed: name === '' }, isReadOnly);
+  const byFile = { name: '', process: owner, file, must: name === '' ? 'be sealed' : 'be among names' } as const;
+  // The caller chose an inherited file, which may come from a container with a /dev/shm of its own.
+  const ours = {
+    name: '',
+    process: process.pid,
+    file: inherited ?? 0,
+    must: name === '' ? 'be sealed' : null,
+  } as const;
+  const places = inherited !== null ? [ours] : name === '' ? [byFile] : [named, byFile];
+  const mapping = openSharedMemory(places, { number, size: shared.size }, isReadOnly);
   return { storage: takePart(mapping, start, end), device: cpu };
 }
 

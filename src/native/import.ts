@@ -1,19 +1,19 @@
 /** Imports managed tensors as Tensors. */
 
 import { checkOptions, type OptionNames } from '../base/options.js';
-import { type DType, dtypeFromCode } from '../dtype.js';
+import { dtypeFromCode } from '../dtype.js';
 import { ArgumentTypeError, BufferError, type DLPackError } from '../errors.js';
 import type { Descriptor } from '../storage/descriptor.js';
 import { Tensor } from '../tensor.js';
 import { copyBytes } from '../values/copy.js';
 import { native } from './load.js';
 import { errorOfTensor } from './status.js';
-import { enter, leave, wire, wireIsFull } from './wire.js';
-import { ImportRequest, Status, TensorResult, Wire, WireHeader } from './wire-layout.js';
+import { enter, leave, wireIsFull } from './wire.js';
+import { Status, Wire } from './wire-constants.js';
+import { ImportRequest, TensorResult, WireHeader } from './wire-layout.js';
 import { takeTensor } from './wire-tensor.js';
 
-const { i32, u32, u64 } = wire;
-
+/** Which struct lies at the address. */
 export interface ImportOptions {
   /** false: the address points to a legacy `DLManagedTensor`. */
   versioned?: boolean;
@@ -25,17 +25,17 @@ const importNames: OptionNames<ImportOptions> = { versioned: 'boolean' };
  * Unsafe: takes ownership of the `DLManagedTensorVersioned` at an address. The address is trusted. The contents of the
  * struct are checked, and an import that throws has called the deleter.
  */
-export function importManaged<D extends DType = DType>(address: bigint, options?: ImportOptions): Tensor<D> {
+export function importManaged(address: bigint, options?: ImportOptions): Tensor {
   const isLegacy = options !== undefined && isLegacyImport(options);
   const binding = native();
-  const slot = u32[WireHeader.TOP] as number; // not taken, as `freeSlot` explains
+  const slot = WireHeader.top(); // not taken, as `freeSlot` explains
   if (typeof address !== 'bigint' || slot > Wire.WORDS - ImportRequest.WORDS) throw refuseAddress(address);
-  u64[slot + ImportRequest.ADDRESS] = address;
-  u32[WireHeader.SLOT] = slot;
+  ImportRequest.setAddress(slot, address);
+  WireHeader.setSlot(slot);
   if (isLegacy) binding.importLegacy();
   else binding.importVersioned();
-  if (i32[slot * 2 + ImportRequest.STATUS] !== Status.ok) throw errorOfImport(slot);
-  return new Tensor<D>(takeTensor(slot + ImportRequest.TENSOR));
+  if (ImportRequest.status(slot) !== Status.ok) throw errorOfImport(slot);
+  return new Tensor(takeTensor(ImportRequest.tensorAt(slot)));
 }
 
 function isLegacyImport(options: ImportOptions): boolean {
@@ -49,8 +49,8 @@ function refuseAddress(address: unknown): DLPackError {
 }
 
 function errorOfImport(slot: number): DLPackError {
-  const status = i32[slot * 2 + ImportRequest.STATUS] as number;
-  return errorOfTensor(status, slot + ImportRequest.TENSOR, u64[slot + ImportRequest.ADDRESS]);
+  const status = ImportRequest.status(slot);
+  return errorOfTensor(status, ImportRequest.tensorAt(slot), ImportRequest.address(slot));
 }
 
 /** The tensor in a type-tagged external, or null for any other value. Misaligned elements are copied if allowed. */
@@ -59,9 +59,9 @@ export function importExternal(value: unknown, copy: boolean | null): Descriptor
   const binding = native();
   const slot = enter(TensorResult.WORDS);
   try {
-    u32[WireHeader.SLOT] = slot;
+    WireHeader.setSlot(slot);
     const packed = binding.importExternal(value);
-    if (i32[slot * 2 + TensorResult.STATUS] === Status.notExternal) return null;
+    if (TensorResult.status(slot) === Status.notExternal) return null;
     return packed === undefined ? takeResult(slot) : takeBytes(slot, packed, copy);
   } finally {
     leave(slot);
@@ -70,7 +70,7 @@ export function importExternal(value: unknown, copy: boolean | null): Descriptor
 
 /** Copies a misaligned tensor, which arrived as vectors of bytes, into new memory, and releases the original. */
 function takeBytes(slot: number, packed: number, copy: boolean | null): Descriptor {
-  const bytes = takeTensor(slot + TensorResult.TENSOR);
+  const bytes = takeTensor(TensorResult.tensorAt(slot));
   try {
     const dtype = dtypeFromCode(packed & 0xff, (packed >>> 8) & 0xff, packed >>> 16);
     if (copy !== false) return copyBytes(bytes, dtype);
@@ -84,14 +84,14 @@ function takeBytes(slot: number, packed: number, copy: boolean | null): Descript
 
 /** The tensor of a {@link TensorResult}. */
 export function takeResult(slot: number): Descriptor {
-  const status = i32[slot * 2 + TensorResult.STATUS] as number;
-  if (status !== Status.ok) throw errorOfTensor(status, slot + TensorResult.TENSOR);
-  return takeTensor(slot + TensorResult.TENSOR);
+  const status = TensorResult.status(slot);
+  if (status !== Status.ok) throw errorOfTensor(status, TensorResult.tensorAt(slot));
+  return takeTensor(TensorResult.tensorAt(slot));
 }
 
 /** Takes the tensor of the {@link TensorResult} that native code pushed last, and leaves its slot. */
 export function takePushed(): Descriptor {
-  const slot = (u32[WireHeader.TOP] as number) - TensorResult.WORDS;
+  const slot = WireHeader.top() - TensorResult.WORDS;
   try {
     return takeResult(slot);
   } finally {

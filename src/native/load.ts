@@ -10,7 +10,7 @@ import { released } from './pins.js';
 import { shipped } from './shipped.js';
 import { findTarget } from './target.js';
 import { isMainThread } from './threads.js';
-import { wire } from './wire.js';
+import { wire } from './wire-memory.js';
 
 const { resolve } = node.path;
 
@@ -27,6 +27,12 @@ let hasWarned = false;
 export function native(): Binding {
   if (binding !== null || isNativeAvailable()) return binding as Binding;
   throw loadError();
+}
+
+/** What the loaded file exports. */
+export function addonExports(): Addon {
+  native();
+  return (source as NonNullable<typeof source>).exports as Addon;
 }
 
 function isNativeAvailable(): boolean {
@@ -123,19 +129,24 @@ function load(given: string | null): boolean {
   }
 }
 
+/** What a user can do about the addon on this runtime. */
+function suggestions(): string[] {
+  const permission =
+    'Deno' in globalThis
+      ? ['allow native code with --allow-ffi --allow-read --allow-env']
+      : 'Bun' in globalThis
+        ? []
+        : ['start Node without --no-addons, and with --permission also with --allow-addons'];
+  return [
+    ...permission,
+    'in a bundle or a single executable, name the file in DLPACK_ADDON, or with loadAddon(path) of dlpack/native',
+    'on a platform without an addon, compile it: npx dlpack build (in a clone of the repository: npm run build)',
+    'or do nothing: without the addon, tensors live in JavaScript memory and only native exchange is missing',
+  ];
+}
+
 /** A new error for each call, with the stack of that call. */
 function loadError(): LoadError {
   const { target, reason, cause } = failure as NonNullable<typeof failure>;
-  return new LoadError(
-    `the native part of dlpack for ${target}`,
-    [reason],
-    [
-      'in Deno, allow native code with --allow-ffi --allow-read --allow-env',
-      'in Node, start without --no-addons, and with --permission also with --allow-addons',
-      'in a bundle or a single executable, name the file in DLPACK_ADDON, or with loadAddon(path) of dlpack/native',
-      'on a platform without an addon, compile it: npx dlpack build (in a clone of the repository: npm run build)',
-      'or do nothing: without the addon, tensors live in JavaScript memory and only native exchange is missing',
-    ],
-    { cause },
-  );
+  return new LoadError(`the native part of dlpack for ${target}`, [reason], suggestions(), { cause });
 }

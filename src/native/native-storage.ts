@@ -3,25 +3,20 @@
 import { BufferError } from '../errors.js';
 import { collectLater, collectNever, type Owner } from '../storage/collect.js';
 import { forget, isDebug, record } from '../storage/debug.js';
+import { detach } from '../storage/detach.js';
 import { type ElementKind, isDetached, Storage } from '../storage/storage.js';
 import { native } from './load.js';
 import { errorOf } from './status.js';
-import { runtimeRules, transferAway } from './threads.js';
-import { enter, freeSlot, leave, wire } from './wire.js';
-import { AddressRequest, BufferRequest, Status, WireHeader } from './wire-layout.js';
-
-const { i32, u32, u64 } = wire;
+import { runtimeRules } from './threads.js';
+import { enter, leave } from './wire.js';
+import { Status, Wire } from './wire-constants.js';
+import { BufferRequest, WireHeader } from './wire-layout.js';
 
 /** A buffer over as many bytes causes a garbage collection, because the engine counts the bytes of buffers. */
 const LARGE = 1 << 25;
 /** The bytes of an element that is read without a buffer. */
 const element = new Uint8Array(256);
 const elementView = new DataView(element.buffer);
-/** How many elements of one memory are read so, one after the other. More make a buffer worth its cost. */
-const MOST_PEEKS = 16;
-/** The handle of the memory that was read so last, and how often. */
-let peeked = 0;
-let peeks = 0;
 
 /** Holds the reference for the garbage collector, for storages that outlive the tick in which they were made. */
 class Handle implements Owner {
@@ -31,14 +26,13 @@ class Handle implements Owner {
     const { number } = this;
     if (number === 0) return;
     this.number = 0;
-    u32[WireHeader.RELEASED] = number;
+    forget('storage', number); // first, because a deleter may make a storage that gets the number
+    WireHeader.setReleased(number);
     native().collect();
-    forget('storage', number);
   }
 }
 
 export class NativeStorage extends Storage {
-  // Not private fields, because V8 constructs derived classes with private fields three times slower.
   private cached: ArrayBuffer | null = null;
   private isCopy = false;
   private owner: Handle | null = null;
@@ -53,7 +47,7 @@ export class NativeStorage extends Storage {
   ) {
     super(nbytes);
     collectLater(this);
-    if (isDebug()) record('storage', handle);
+    if (isDebug()) record('storage', handle, this);
   }
 
   get start(): number {
@@ -62,7 +56,7 @@ export class NativeStorage extends Storage {
 
   makeOwner(): Owner {
     this.owner = new Handle(this.handle);
-    u32[WireHeader.LASTING] = this.handle;
+    WireHeader.setLasting(this.handle);
     native().outlive();
     return this.owner;
   }
@@ -70,37 +64,33 @@ export class NativeStorage extends Storage {
   protected free(): void {
     const { handle } = this;
     this.handle = 0;
-    if (handle === peeked) peeked = 0; // the next memory may get the same handle
     if (this.owner !== null) this.owner.number = 0;
     else collectNever(this);
-    this.giveBack(handle);
     if (isDebug()) forget('storage', handle);
-    if (this.cached !== null) this.detach();
+    // Last, because it may run a producer's deleter, which may throw.
+    this.giveBack(handle, this.cached !== null && this.detach());
   }
 
-  /** Drops the reference. */
-  protected giveBack(handle: number): void {
-    releaseHandle(handle);
+  /** Drops the reference, and that of the buffer if it was detached. */
+  protected giveBack(handle: number, isDetached: boolean): void {
+    releaseHandle(isDetached ? handle + Wire.DETACHED : handle);
   }
 
   /**
    * Detaches typed arrays after an explicit dispose, so that they do not keep the memory. Not used when the garbage
-   * collector releases the storage, because the program may still use a typed array.
+   * collector releases the storage, because the program may still use a typed array. Returns false if a program moved
+   * the memory to another buffer, which keeps it.
    */
-  private detach(): void {
+  private detach(): boolean {
     const buffer = this.cached as ArrayBuffer;
     this.cached = null;
-    if (!transferAway(buffer)) native().detachBuffer(buffer);
+    return detach(buffer, native().detachBuffer);
   }
 
   get address(): bigint {
-    const slot = freeSlot(AddressRequest.WORDS);
-    u32[slot * 2 + AddressRequest.HANDLE] = this.handle;
-    u32[WireHeader.SLOT] = slot;
-    native().addressOf();
-    const status = i32[slot * 2 + AddressRequest.STATUS] as number;
-    if (status !== Status.ok) throw errorOf(status);
-    return u64[slot + AddressRequest.ADDRESS] as bigint;
+    const address = native().addressOf(this.handle);
+    if (address === undefined) throw errorOf(Status.consumed);
+    return address;
   }
 
   override get isBufferCopied(): boolean {
@@ -123,12 +113,7 @@ export class NativeStorage extends Storage {
     const byte = Math.floor(bit / 8);
     const nbytes = Math.ceil((bit + dtype.itemBits) / 8) - byte;
     if (this.cached !== null || nbytes > element.length) return null;
-    if (peeked !== handle) {
-      peeked = handle;
-      peeks = 0;
-    }
-    const isFew = ++peeks <= MOST_PEEKS || this.nbytes > runtimeRules().maxLength;
-    return isFew && native().readPart(handle, byte, nbytes, element) ? elementView : null;
+    return native().readPart(handle, byte, nbytes, element) ? elementView : null;
   }
 
   /** False without a buffer, or if a program detached it. The memory still exists and gets a new buffer. */
@@ -146,12 +131,12 @@ export class NativeStorage extends Storage {
       );
     }
     const slot = enter(BufferRequest.WORDS);
-    u32[slot * 2 + BufferRequest.HANDLE] = this.handle;
-    u32[WireHeader.SLOT] = slot;
+    BufferRequest.setHandle(slot, this.handle);
+    WireHeader.setSlot(slot);
     const buffer = native().createBuffer();
     leave(slot);
     if (buffer !== undefined) return buffer;
-    const status = i32[slot * 2 + BufferRequest.STATUS] as number;
+    const status = BufferRequest.status(slot);
     if (status !== Status.noExternalBuffers) throw errorOf(status, this.nbytes);
     const copy = new ArrayBuffer(this.nbytes);
     this.isCopy = true;
@@ -170,18 +155,18 @@ export class NativeStorage extends Storage {
   }
 }
 
-/** Drops the reference with this number in the native table. */
-export function releaseHandle(handle: number): void {
-  u32[WireHeader.RELEASED] = handle;
+/** Drops the reference with this number in the native table. The number may contain {@link Wire.DETACHED}. */
+export function releaseHandle(released: number): void {
+  WireHeader.setReleased(released);
   native().release();
 }
 
 function copyBytes(handle: number, copy: () => void): void {
   const slot = enter(BufferRequest.WORDS);
-  u32[slot * 2 + BufferRequest.HANDLE] = handle;
-  u32[WireHeader.SLOT] = slot;
+  BufferRequest.setHandle(slot, handle);
+  WireHeader.setSlot(slot);
   copy();
   leave(slot);
-  const status = i32[slot * 2 + BufferRequest.STATUS] as number;
+  const status = BufferRequest.status(slot);
   if (status !== Status.ok) throw errorOf(status);
 }

@@ -1,24 +1,27 @@
 /** JavaScript memory that is kept alive for native code. */
 
+import { Bytes } from '../base/primordials.js';
 import { native } from './load.js';
 import { NativeStorage } from './native-storage.js';
 import { type Pinned, pin, unpin } from './pins.js';
 import { errorOf } from './status.js';
 import { isMainThread } from './threads.js';
-import { enter, leave, wire } from './wire.js';
-import { PinRequest, Status, WireHeader } from './wire-layout.js';
+import { Status } from './wire-constants.js';
 
-const { f64, i32, u32, u64 } = wire;
-
-// The class as it was when this module was loaded: a patched class would receive private buffers.
-const Bytes = globalThis.Uint8Array;
+/** Memory that JavaScript keeps alive under a pin. */
+class PinnedStorage extends NativeStorage {
+  /** Native code releases the pin with its last reference, and tells so through a queue, which is emptied at once here. */
+  protected override giveBack(handle: number, isDetached: boolean): void {
+    super.giveBack(handle, isDetached);
+    native().runReleased();
+  }
+}
 
 /** A storage over a JavaScript buffer, which stays alive and in place until native code releases it. */
 export function pinBuffer(buffer: ArrayBufferLike, start: number, nbytes: number): NativeStorage {
   const binding = native();
   const array = new Bytes(buffer, start, nbytes);
-  const slot = enter(PinRequest.WORDS);
-  return request(slot, buffer, nbytes, () => binding.pinArray(array));
+  return keep(buffer, nbytes, Status.napi, (id) => binding.pinArray(id, array));
 }
 
 /**
@@ -27,23 +30,22 @@ export function pinBuffer(buffer: ArrayBufferLike, start: number, nbytes: number
  */
 export function pinAddress(address: bigint, nbytes: number, deleter: () => void): NativeStorage {
   const binding = native();
-  const slot = enter(PinRequest.WORDS);
-  u64[slot + PinRequest.ADDRESS] = address;
-  f64[slot + PinRequest.NBYTES] = nbytes;
-  return request(slot, deleter, nbytes, () => binding.pinAddress());
+  return keep(deleter, nbytes, Status.nullData, (id) => binding.pinAddress(id, address, nbytes));
 }
 
-function request(slot: number, pinned: Pinned, nbytes: number, send: () => void): NativeStorage {
+/** `refusal`: what it means if native code returns no handle at all. */
+function keep(
+  pinned: Pinned,
+  nbytes: number,
+  refusal: Status,
+  send: (id: number) => number | undefined,
+): NativeStorage {
   const id = pin(pinned);
-  f64[slot + PinRequest.PIN] = id;
-  u32[WireHeader.SLOT] = slot;
-  send();
-  leave(slot);
-  const status = i32[slot * 2 + PinRequest.STATUS] as number;
-  if (status !== Status.ok) {
+  const handle = send(id);
+  if (!handle) {
     unpin(id);
-    throw errorOf(status, nbytes);
+    throw errorOf(handle === undefined ? refusal : Status.outOfMemory, nbytes);
   }
   // The memory or its deleter belongs to the heap of this thread.
-  return new NativeStorage(u32[slot * 2 + PinRequest.HANDLE] as number, nbytes, !isMainThread());
+  return new PinnedStorage(handle, nbytes, !isMainThread());
 }

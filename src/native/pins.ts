@@ -15,7 +15,10 @@ export function pin(pinned: Pinned): number {
   return lastId;
 }
 
-/** Called from the event loop of this environment, for each number whose memory native code released. */
+/**
+ * Called for each number whose memory native code released, from the event loop of this environment or when a
+ * PinnedStorage is disposed.
+ */
 export function released(id: number): void {
   const pinned = pins[id];
   if (pinned === undefined) return;
@@ -23,8 +26,8 @@ export function released(id: number): void {
   try {
     if (typeof pinned === 'function') pinned();
   } catch {
-    // A foreign deleter threw. Another thread or the garbage collector released the memory, so there is no caller to
-    // report to.
+    // A foreign deleter threw. Another thread, the garbage collector, or the disposal of another tensor may have released
+    // the memory, so there is no caller to report to.
   }
 }
 
@@ -33,7 +36,7 @@ export function unpin(id: number): void {
   delete pins[id];
 }
 
-/** For `stats()`. */
+/** For `liveCounts()` of `dlpack/debug`. */
 export function pinCount(): number {
   let count = 0;
   for (const _ in pins) count++;

@@ -3,7 +3,7 @@
  * which disappear when their process ends, even after a crash, and named memory on every system.
  */
 
-import { ArgumentValueError, BufferError, UnsupportedDeviceError } from '../errors.js';
+import { ArgumentValueError, BufferError, OutOfMemoryError, UnsupportedDeviceError } from '../errors.js';
 import { native } from './load.js';
 import { NativeStorage } from './native-storage.js';
 import { node } from './node-modules.js';
@@ -30,10 +30,10 @@ export class SharedStorage extends MappedStorage {
   }
 
   /** Removes the name at once, although a typed array or an export may keep the memory. */
-  protected override giveBack(handle: number): void {
+  protected override giveBack(handle: number, isDetached: boolean): void {
     if (this.name !== '') native().unnameShared(handle);
     if (this.nbytes >= CHECKED) known += this.nbytes;
-    super.giveBack(handle);
+    super.giveBack(handle, isDetached);
   }
 
   seal(): void {
@@ -85,8 +85,9 @@ function checkAvailable(nbytes: number): void {
   const available = known;
   known -= nbytes;
   if (nbytes <= available) return;
-  throw new BufferError(
-    `Out of memory: could not reserve ${nbytes} bytes for other processes; ${available} are available`,
+  throw new OutOfMemoryError(
+    `could not reserve ${nbytes} bytes for other processes; ${available} are available`,
+    nbytes,
   );
 }
 
@@ -106,22 +107,13 @@ function randomName(): string {
   return `dlpack_${low.toString(16).padStart(8, '0')}${high.toString(16).padStart(8, '0')}`;
 }
 
-let isExitWatched = false;
-
-/** `process.exit` runs no native clean-up, and a name would outlive the process. */
-function watchExit(): void {
-  if (isExitWatched) return;
-  isExitWatched = true;
-  process.once('exit', () => native().unnameAllShared());
-}
-
 /** Makes memory under the given name; null: without a given name. */
 export function createSharedMemory(nbytes: number, given: string | null): SharedStorage {
   const name = given !== null ? checkName(given, 'shareable') : process.platform === 'linux' ? '' : randomName();
   const binding = native();
   checkAvailable(nbytes);
   const problem = binding.createShared(name, nbytes, result);
-  if (problem === 'ENOSYS') throw notHere();
+  if (problem === 'ENOSYS') throw withoutFiles();
   if (problem === 'EEXIST') {
     const path = process.platform === 'linux' ? `; delete /dev/shm/${name} if no process uses it` : '';
     throw new ArgumentValueError(
@@ -133,35 +125,65 @@ export function createSharedMemory(nbytes: number, given: string | null): Shared
   }
   if (problem !== undefined) {
     const what = `${nbytes} bytes${name === '' ? '' : ` under the name '${name}'`} for other processes`;
-    throw new BufferError(
-      problem === 'EMFILE'
-        ? `Could not make ${what}: ${problems.EMFILE}`
-        : `Out of memory: could not make ${what} (${problem})`,
-    );
+    const why = whyNotMade(problem, name);
+    if (problem === 'ENOSPC' || problem === 'ENOMEM')
+      throw new OutOfMemoryError(`could not make ${what}: ${why}`, nbytes);
+    throw new BufferError(`Could not make ${what}: ${why}`);
   }
-  if (name !== '') watchExit();
   return new SharedStorage(result[0] as number, nbytes, name, result[1] as number, result[2] as number);
 }
 
-/** Where memory is: under a name, or, with an empty name, a file descriptor of a process. */
+/** Why the system made no memory, and what to do. */
+function whyNotMade(problem: string, name: string): string {
+  const isFile = name !== '' && process.platform === 'linux';
+  switch (problem) {
+    case 'EMFILE':
+      return tooManyFiles;
+    case 'ENOSPC':
+      return `${isFile ? '/dev/shm' : 'the memory for files'} is full (ENOSPC)`;
+    case 'ENOMEM':
+      return 'the system has none left (ENOMEM)';
+    case 'EFBIG':
+      return 'the limit on the size of files (ulimit -f) is lower';
+    case 'ENOENT':
+      return isFile ? 'there is no /dev/shm; use { shareable: true }, which needs no name' : problem;
+    case 'EROFS':
+      return '/dev/shm is read-only; use { shareable: true }, which needs no name';
+    case 'EACCES':
+      return isFile
+        ? 'this user may not write to /dev/shm; use { shareable: true }, which needs no name'
+        : "the system forbids it, as a filter of system calls (seccomp) does; use a name: { shareable: 'frame' }";
+    default:
+      return problem;
+  }
+}
+
+/**
+ * Where memory is: under a name, or, with an empty name, a file descriptor of a process. `must` says what a file has to be
+ * that only a description names: sealed, so that its size cannot change, or among the named memory of the system. Null
+ * where the caller of this package chose the place.
+ */
 export interface SharedPlace {
   readonly name: string;
   readonly process: number;
   readonly file: number;
+  readonly must: 'be sealed' | 'be among names' | null;
 }
 
 /** Memory that {@link createSharedMemory} made is known by its number and size; null for memory of other programs. */
 export interface SharedIdentity {
   readonly number: number;
   readonly size: number;
-  readonly isSealed: boolean;
 }
+
+const tooManyFiles = 'too many files are open; raise the limit (ulimit -n), or dispose shared tensors';
 
 const problems: Readonly<Record<string, string>> = {
   ENOENT: 'the process that shared it has ended or released it',
   ESTALE: 'the process that shared it has ended or released it, and its numbers belong to something else now',
-  EACCES: 'it belongs to another user, or this process may not write it',
-  EMFILE: 'too many files are open; raise the limit (ulimit -n), or dispose shared tensors',
+  EACCES: 'it belongs to another user, or may only be read',
+  EMFILE: tooManyFiles,
+  ENOMEM: 'out of memory, or of the address space that this process may use (ulimit -v)',
 };
 
 /** Maps memory of another process. The first place that has it is used. */
@@ -171,16 +193,17 @@ export function openSharedMemory(
   isReadOnly: boolean,
 ): NativeStorage {
   const binding = native();
-  const { number, size, isSealed } = identity ?? { number: 0, size: 0, isSealed: false };
-  const flags = (isReadOnly ? 0 : 1) | (identity === null ? 0 : 2) | (isSealed ? 4 : 0);
+  const { number, size } = identity ?? { number: 0, size: 0 };
+  const access = (isReadOnly ? 0 : 1) | (identity === null ? 0 : 2);
   let problem: string | undefined;
-  for (const { name, process, file } of places) {
+  for (const { name, process, file, must } of places) {
+    const flags = access | (must === 'be sealed' ? 4 : must === 'be among names' ? 8 : 0);
     const found = binding.openShared(name, process, file, number, size, flags, result);
     if (found === undefined) return new NativeStorage(result[0] as number, result[1] as number, false);
     // A system may have one kind of memory only. Then the other place has the reason.
     if (problem === undefined || found !== 'ENOSYS') problem = found;
   }
-  if (problem === 'ENOSYS') throw notHere();
+  if (problem === 'ENOSYS') throw withoutFiles();
   const { name, process } = places[0] as SharedPlace;
   const what = name === '' ? `memory of process ${process}` : `the memory '${name}'`;
   throw new BufferError(`Could not open ${what}: ${problems[problem as string] ?? problem}`);
@@ -190,17 +213,18 @@ export function openSharedMemory(
 export function takePart(mapping: NativeStorage, start: number, end: number): MappedStorage {
   try {
     const handle = native().partOf(mapping.handle, start, end - start);
-    if (handle === 0) throw new BufferError('Out of memory: could not describe a part of shared memory');
+    if (handle === 0) throw new OutOfMemoryError('could not describe a part of shared memory');
     return new MappedStorage(handle, end - start, false);
   } finally {
     mapping.release();
   }
 }
 
-function notHere(): UnsupportedDeviceError {
+function withoutFiles(): UnsupportedDeviceError {
   return new UnsupportedDeviceError(
     'cpu',
-    `Host memory without a name can be shared with other processes on Linux, not on ${process.platform}; use a name, a file ` +
-      '(dlpack/files), or a worker of this process: shareTensor(x)',
+    `${process.platform === 'linux' ? 'This kernel has no memory files (memfd_create)' : `${process.platform} has no memory files`}` +
+      ", which memory without a name needs; use a name: { shareable: 'frame' }, a file (dlpack/files), or a worker of this " +
+      'process: shareTensor(x)',
   );
 }

@@ -7,15 +7,15 @@ import {
   type DLPackError,
   LayoutError,
   MisalignedError,
+  OutOfMemoryError,
   UnsupportedDTypeError,
   VersionError,
 } from '../errors.js';
 import { MAX_NDIM } from '../layout.js';
 import { DLPACK_VERSION } from '../protocol/managed.js';
-import { wire } from './wire.js';
-import { Status, WireTensor } from './wire-layout.js';
-
-const { f64, u32, i32 } = wire;
+import { keptLayout } from './kept-layouts.js';
+import { Status } from './wire-constants.js';
+import { WireTensor } from './wire-layout.js';
 
 /** The error of a request without a tensor. `nbytes` is the size that it requested. */
 export function errorOf(status: number, nbytes = 0): DLPackError {
@@ -23,7 +23,7 @@ export function errorOf(status: number, nbytes = 0): DLPackError {
     case Status.nullData:
       return new LayoutError(`Expected memory of ${nbytes} bytes but its address is NULL`);
     case Status.outOfMemory:
-      return new BufferError(`Out of memory: could not allocate ${nbytes} bytes`);
+      return new OutOfMemoryError(`could not allocate ${nbytes} bytes`, nbytes);
     case Status.consumed:
       return new ConsumedError('Expected a fresh native tensor but this one was consumed or released before');
     case Status.unknownTicket:
@@ -37,20 +37,19 @@ export function errorOf(status: number, nbytes = 0): DLPackError {
 
 /** The error of a request about the tensor at the word `at`, and the managed tensor at `address`, if any. */
 export function errorOfTensor(status: number, at: number, address = 0n): DLPackError {
-  const half = at * 2;
-  const ndim = i32[half + WireTensor.NDIM] as number;
+  const kept = keptLayout(WireTensor.layout(at));
+  const ndim = kept?.shape.length ?? WireTensor.ndim(at);
   const shape: number[] = [];
-  for (let i = 0; i < ndim && ndim <= MAX_NDIM; i++) shape[i] = f64[at + WireTensor.SHAPE + i] as number;
-  const packed = u32[half + WireTensor.DTYPE] as number;
+  for (let i = 0; i < ndim && ndim <= MAX_NDIM; i++) {
+    shape[i] = kept?.shape[i] ?? WireTensor.shape(at, i);
+  }
+  const packed = kept?.dtype.packed ?? WireTensor.dtype(at);
   const [code, bits, lanes] = [packed & 0xff, (packed >> 8) & 0xff, packed >>> 16];
   switch (status) {
     case Status.nullManaged:
       return new ArgumentValueError('address', 'the address of a managed tensor', address);
     case Status.version:
-      return new VersionError(
-        [u32[half + WireTensor.VERSION_MAJOR] as number, u32[half + WireTensor.VERSION_MINOR] as number],
-        DLPACK_VERSION,
-      );
+      return new VersionError([WireTensor.versionMajor(at), WireTensor.versionMinor(at)], DLPACK_VERSION);
     case Status.ndim:
       return new LayoutError(`Expected 0 to ${MAX_NDIM} axes but received ndim ${ndim}`);
     case Status.nullShape:
@@ -73,6 +72,6 @@ export function errorOfTensor(status: number, at: number, address = 0n): DLPackE
       return new UnsupportedDTypeError(numbers, `Expected at least one bit and one lane but received ${numbers}`);
     }
     default:
-      return errorOf(status, f64[at + WireTensor.NBYTES] as number);
+      return errorOf(status, WireTensor.nbytes(at));
   }
 }

@@ -58,26 +58,6 @@ export function isMainThread(): boolean {
   return runtimeRules().isMainThread;
 }
 
-/** The method as it was when this module was loaded: a patched method would receive buffers of disposed tensors. */
-const transfer = (ArrayBuffer.prototype as { transfer?: (length: number) => ArrayBuffer }).transfer;
-const { apply } = Reflect;
-const nothing = [0] as const;
-
-/**
- * Detaches a buffer by a transfer of zero bytes. Returns false on Node 20, which has no transfer. A buffer that a
- * program marked with `markAsUntransferable` keeps its memory. Node 24 and Deno abort if native code detaches such a
- * buffer.
- */
-export function transferAway(buffer: ArrayBuffer): boolean {
-  if (transfer === undefined) return false;
-  try {
-    apply(transfer, buffer, nothing);
-  } catch {
-    // The buffer is marked.
-  }
-  return true;
-}
-
 /** True for a buffer that cannot be detached, on a thread whose heap lasts, so native code may keep its address. */
 export function isPinnable(buffer: ArrayBufferLike): boolean {
   const { isMainThread, isMarked } = runtimeRules();

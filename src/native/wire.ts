@@ -8,36 +8,20 @@
  */
 
 import { BufferError } from '../errors.js';
-import { Wire, WireHeader } from './wire-layout.js';
+import { Wire } from './wire-constants.js';
+import { WireHeader } from './wire-layout.js';
 
-const buffer = new ArrayBuffer(Wire.WORDS * 8);
-
-/**
- * The block, and arrays over it. Importing modules destructure it into constants, because V8 folds those into its
- * optimised code.
- */
-export const wire = {
-  buffer,
-  f64: new Float64Array(buffer),
-  u64: new BigUint64Array(buffer),
-  i64: new BigInt64Array(buffer),
-  u32: new Uint32Array(buffer),
-  i32: new Int32Array(buffer),
-  u8: new Uint8Array(buffer),
-} as const;
-
-const { u32 } = wire;
-u32[WireHeader.TOP] = Wire.FIRST_SLOT;
+WireHeader.setTop(Wire.FIRST_SLOT);
 
 /**
  * Takes a slot of `words` words, an even number, because slots are 16-byte aligned. A request may take more slots above
  * its own. Leaving the first slot frees them all.
  */
 export function enter(words: number): number {
-  const slot = u32[WireHeader.TOP] as number;
+  const slot = WireHeader.top();
   const top = slot + words;
   if (top > Wire.WORDS) throw wireIsFull();
-  u32[WireHeader.TOP] = top;
+  WireHeader.setTop(top);
   return slot;
 }
 
@@ -46,19 +30,19 @@ export function enter(words: number): number {
  * results after, everything that could run JavaScript. They need not free the slot either.
  */
 export function freeSlot(words: number): number {
-  const slot = u32[WireHeader.TOP] as number;
+  const slot = WireHeader.top();
   if (slot > Wire.WORDS - words) throw wireIsFull();
   return slot;
 }
 
 /** Frees a slot and everything above it. */
 export function leave(slot: number): void {
-  u32[WireHeader.TOP] = slot;
+  WireHeader.setTop(slot);
 }
 
 /** Makes the request in a slot and frees the slot. Its results can be read until the next slot is taken. */
 export function request<T>(slot: number, send: () => T): T {
-  u32[WireHeader.SLOT] = slot;
+  WireHeader.setSlot(slot);
   try {
     return send();
   } finally {

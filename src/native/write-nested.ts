@@ -3,6 +3,7 @@
  * making one costs more than a small tensor, so the values go through the stage, a slot of the wire, piece by piece.
  */
 
+import { privateDataView } from '../base/primordials.js';
 import { type DTypeInfo, sizeBytes, type TypedArray } from '../dtype.js';
 import { sizeOf } from '../layout.js';
 import type { Storage } from '../storage/storage.js';
@@ -11,20 +12,18 @@ import { checkRow } from '../values/nested.js';
 import { native } from './load.js';
 import { NativeStorage } from './native-storage.js';
 import { errorOf } from './status.js';
-import { enter, leave, wire } from './wire.js';
+import { enter, leave } from './wire.js';
 import { clearAt } from './wire-bytes.js';
-import { StageRequest, Status, Wire, WireHeader } from './wire-layout.js';
+import { Status, Wire } from './wire-constants.js';
+import { StageRequest, WireHeader } from './wire-layout.js';
+import { wire } from './wire-memory.js';
 
-const { buffer, f64, i32, u32 } = wire;
+const { buffer } = wire;
 
 /** Where the values begin in the slot, in bytes. */
 const VALUES = StageRequest.WORDS * 8;
 
-/** A view of the wire with methods of its own, because a patched method of the prototype would receive the wire. */
-const stageView: DataView = Object.defineProperties(
-  new DataView(buffer),
-  Object.getOwnPropertyDescriptors(DataView.prototype),
-);
+const stageView = privateDataView(buffer);
 
 /** The wire as an array of each dtype, by name. Not a Map, because a patched method would receive the wire. */
 const arrays: Record<string, TypedArray> = Object.create(null);
@@ -45,15 +44,15 @@ function openStage(nbytes: number): number {
 function flushStage(start: number, count: number, target: Storage | null, offset: number, nbytes: number): Storage {
   const binding = native();
   const slot = (start - VALUES) / 8;
-  u32[slot * 2 + StageRequest.HANDLE] = target === null ? 0 : (target as NativeStorage).handle;
-  f64[slot + StageRequest.COUNT] = count;
-  f64[slot + StageRequest.OFFSET] = offset;
-  f64[slot + StageRequest.NBYTES] = nbytes;
-  u32[WireHeader.SLOT] = slot;
+  StageRequest.setHandle(slot, target === null ? 0 : (target as NativeStorage).handle);
+  StageRequest.setCount(slot, count);
+  StageRequest.setOffset(slot, offset);
+  StageRequest.setNbytes(slot, nbytes);
+  WireHeader.setSlot(slot);
   binding.takeStaged();
-  const status = i32[slot * 2 + StageRequest.STATUS] as number;
+  const status = StageRequest.status(slot);
   if (status !== Status.ok) throw errorOf(status, nbytes);
-  return target ?? new NativeStorage(u32[slot * 2 + StageRequest.HANDLE] as number, nbytes, false);
+  return target ?? new NativeStorage(StageRequest.handle(slot), nbytes, false);
 }
 
 function closeStage(start: number): void {

@@ -1,60 +1,87 @@
 /** The producer side of the JavaScript protocol: managed tensors from memory this package holds. */
 
-import { checkObject } from '../base/options.js';
-import { DeviceType, deviceFromType } from '../device.js';
+import { cpu, type DeviceInfo } from '../device.js';
 import { BufferError } from '../errors.js';
 import { getBackend } from '../storage/backend.js';
-import { type Descriptor, KNOWN_FLAGS } from '../storage/descriptor.js';
+import { Descriptor, KNOWN_FLAGS } from '../storage/descriptor.js';
 import { getDeviceBackend } from '../storage/device-backend.js';
-import { GpuStorage, releaseAfter } from '../storage/storage.js';
+import { findLayout } from '../storage/layouts.js';
+import { GpuStorage, releaseAfter, releaseOnError, type Storage } from '../storage/storage.js';
+import { isWasmMemory, WasmStorage } from '../storage/wasm-storage.js';
 import { copyDescriptor } from '../values/copy.js';
-import { DLPACK_VERSION, type DLPackRequest, type ManagedTensor } from './managed.js';
+import { DLPACK_VERSION, type ManagedTensor } from './managed.js';
+import { asBufferError, type Wanted } from './request.js';
+import { checkStream } from './streams.js';
 
-/** Answers a protocol request with memory that this package holds. */
-export function produce(source: Descriptor, request: DLPackRequest): ManagedTensor | object {
-  checkObject(request, '{ copy: true }', 'request');
-  const { maxVersion, device: wanted } = request;
-  const major = maxVersion?.[0];
-  if (typeof major === 'number' && major < DLPACK_VERSION[0]) {
-    throw new BufferError(
-      `Expected a consumer of DLPack ${DLPACK_VERSION[0]}.x but it takes at most ${major}.${String(maxVersion?.[1])}`,
-    );
+/**
+ * Answers a protocol request with memory that this package holds. `isSole`: nobody else has the memory, so a copy stays
+ * marked as one.
+ */
+export function produce(source: Descriptor, wanted: Wanted, isSole = false): ManagedTensor | object {
+  const device = targetOf(source, wanted);
+  checkStream(device, wanted.stream);
+  checkForm(device, wanted);
+  return asBufferError(() => {
+    const memory = placed(source, device, wanted, isSole);
+    return releaseOnError(memory, () => {
+      handOver(memory, wanted.stream);
+      const descriptor = labelled(memory, device);
+      const external = wanted.native === false ? null : exportNative(descriptor, wanted);
+      if (external === null) return manage(descriptor, wanted);
+      descriptor.release();
+      return external;
+    });
+  });
+}
+
+/** The device that the consumer wants. */
+function targetOf(source: Descriptor, { device, isDeviceKnown }: Wanted): DeviceInfo {
+  if (device === null) return source.device;
+  if (isDeviceKnown) return device;
+  // Each library numbers GPUDevices by itself, so the consumer compares the GPUDevice that it receives.
+  if (source.device.kind === 'webgpu') return source.device;
+  throw new BufferError(
+    `Expected a request for '${source.device.name}', or one with a gpuDevice, but the consumer asks for 'webgpu' without one`,
+  );
+}
+
+/** Throws if no form of the data that the consumer takes exists for memory on this device. */
+function checkForm(device: DeviceInfo, { native }: Wanted): void {
+  if (device.kind === 'webgpu') {
+    if (native !== 'only') return;
+    throw new BufferError("Expected a consumer of GPUBuffers but it takes only native externals; ask without 'only'");
   }
-  // Each copy of the package numbers GPUDevices by itself, so the consumer compares the GPUDevice that it receives.
-  const isOwn = wanted == null || (wanted.type === DeviceType.webgpu && source.device.kind === 'webgpu');
-  const device = isOwn ? source.device : deviceFromType(wanted.type, wanted.id);
-  const isMoved = device !== source.device;
-  if (isMoved && (request.copy === false || getDeviceBackend(source.device) === null)) {
-    throw new BufferError(
-      `Expected a request for '${source.device.name}' but the consumer asks for '${device.name}'; copy it there first with to()`,
-    );
+  if (device.isHostAccessible || native !== false) return;
+  throw new BufferError(
+    `Expected native: true in a request for memory on '${device.name}', which has no JavaScript buffer; or ask for host memory`,
+  );
+}
+
+/** The tensor where the device can use it, with a reference that the caller owns: shared if it can be, else a copy. */
+function placed(source: Descriptor, device: DeviceInfo, { copy }: Wanted, isSole: boolean): Descriptor {
+  const isReachable = device === source.device || (device === cpu && source.device.isHostAccessible);
+  const isWhole = (source.bitOffset & 7) === 0;
+  if (copy !== true && isReachable && isWhole) {
+    source.storage.refs++;
+    return isSole ? source : source.asShared();
   }
-  const stream = request.stream ?? null;
-  if (stream !== null && device.isHostAccessible && device.kind !== 'cuda_managed') {
-    throw new BufferError(
-      `Expected no stream for a tensor on '${device.name}' but received ${String(stream)}; pass null`,
-    );
-  }
-  const isCopy = request.copy === true || isMoved;
-  const descriptor = isCopy ? copyDescriptor(source, device) : source.shared();
-  const { storage } = descriptor;
-  // One reference until the consumer has its own. The managed tensor takes it over.
-  if (!isCopy) storage.refs++;
-  let external: object | null;
-  try {
-    handOver(descriptor, stream);
-    external = request.native === true || request.native === 'only' ? exportNative(descriptor, request) : null;
-    if (external === null) return manage(descriptor);
-  } catch (error) {
-    storage.release();
-    throw error;
-  }
-  storage.release();
-  return external;
+  if (copy !== false) return copyDescriptor(source, device);
+  throw new BufferError(
+    isReachable
+      ? `Expected ${source.dtype.name} elements that start on a byte (copy: false) but this view starts inside one; allow a copy`
+      : `Expected a request for '${source.device.name}' (copy: false) but the consumer asks for '${device.name}'; allow a copy`,
+  );
+}
+
+/** The tensor with the device that the consumer asked for: pinned or managed memory becomes plain host memory. */
+function labelled(memory: Descriptor, device: DeviceInfo): Descriptor {
+  if (memory.device === device) return memory;
+  const { dtype, shape, strides, flags } = memory.layout;
+  return new Descriptor(memory.storage, findLayout(dtype, device, shape, strides, flags), memory.bitOffset);
 }
 
 /** A native external, or null. A consumer that accepts only an external gets a copy of memory that it cannot keep. */
-function exportNative(descriptor: Descriptor, { native, copy }: DLPackRequest): object | null {
+function exportNative(descriptor: Descriptor, { native, copy }: Wanted): object | null {
   const backend = getBackend();
   const external = (backend?.exportExternal(descriptor) ?? null) as object | null;
   if (external !== null || native !== 'only') return external;
@@ -71,13 +98,13 @@ function exportNative(descriptor: Descriptor, { native, copy }: DLPackRequest): 
   return releaseAfter(kept, () => backend.exportExternal(kept) as object);
 }
 
-/** Makes the data ready for work that the consumer queues on its stream. */
+/** Makes the data ready for work that the consumer queues on its stream, or for the CPU. */
 function handOver(descriptor: Descriptor, stream: bigint | null): void {
   const { device } = descriptor;
-  // Streams can use managed memory, too. Without a stream its consumer is the CPU.
-  if (device.isHostAccessible && (device.kind !== 'cuda_managed' || stream === null)) return;
   const backend = getDeviceBackend(device);
-  if (backend !== null) backend.handOver(descriptor, stream);
+  // Streams can use managed memory, too. Without a stream its consumer is the CPU.
+  if (device.isHostAccessible && stream === null) backend?.settle?.(descriptor.storage, device);
+  else if (backend !== null) backend.handOver(descriptor, stream);
   else if (stream !== null && stream !== -1n) {
     throw new BufferError(
       `Expected stream null or -1n for a tensor on '${device.name}', whose streams this process does not know, but received ${String(stream)}`,
@@ -85,33 +112,51 @@ function handOver(descriptor: Descriptor, stream: bigint | null): void {
   }
 }
 
-/** A managed tensor that owns one reference to the storage. Its deleter releases the reference, once. */
-function manage(descriptor: Descriptor): ManagedTensor {
+/** A managed tensor that takes over one reference to the storage. */
+function manage(given: Descriptor, wanted: Wanted): ManagedTensor {
+  const descriptor = given.storage instanceof WasmStorage ? inPlace(given, wanted) : given;
   const { storage, dtype, device } = descriptor;
-  let held = true;
-  if ((descriptor.bitOffset & 7) !== 0) {
-    throw new BufferError(
-      `Expected ${dtype.name} elements that start on a byte but this view starts inside one; export a copy() instead`,
-    );
-  }
   return {
     version: DLPACK_VERSION,
     flags: descriptor.flags & KNOWN_FLAGS,
     data:
       storage instanceof GpuStorage
         ? { gpuBuffer: storage.gpuBuffer, gpuDevice: storage.gpuDevice }
-        : exportBuffer(descriptor),
+        : storage instanceof WasmStorage
+          ? storage.memory
+          : exportBuffer(descriptor),
     byteOffset: storage.start + descriptor.bitOffset / 8,
-    shape: descriptor.publicShape,
-    strides: descriptor.publicStrides,
+    shape: descriptor.layout.publicShape,
+    strides: descriptor.layout.publicStrides,
     dtype: { code: dtype.code, bits: dtype.bits, lanes: dtype.lanes },
     device: { type: device.type, id: device.id },
-    deleter: () => {
-      if (held) {
-        held = false;
-        storage.release();
-      }
-    },
+    deleter: releaseOnce(storage),
+  };
+}
+
+/**
+ * Memory of a WebAssembly module moves when it grows, so only a consumer that follows it can share it. Others get a copy,
+ * for which this drops the reference.
+ */
+function inPlace(descriptor: Descriptor, { memory, copy }: Wanted): Descriptor {
+  if (memory && isWasmMemory((descriptor.storage as WasmStorage).memory)) return descriptor;
+  if (copy !== false) {
+    const copied = copyDescriptor(descriptor);
+    descriptor.release();
+    return copied;
+  }
+  throw new BufferError(
+    'Expected a consumer that follows a WebAssembly memory when it grows (copy: false); ask with memory: true, or allow a copy',
+  );
+}
+
+/** Releases the storage at the first call and then forgets it, so that a managed tensor that somebody keeps holds nothing. */
+function releaseOnce(storage: Storage): () => void {
+  let held: Storage | null = storage;
+  return () => {
+    const released = held;
+    held = null;
+    released?.release();
   };
 }
 

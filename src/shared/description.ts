@@ -3,27 +3,31 @@
 import type { StreamArgument } from '../base/stream.js';
 import { type DeviceKind, parseDevice } from '../device.js';
 import { type DType, type DTypeInfo, parseDType, strideBits } from '../dtype.js';
-import { ArgumentTypeError, ArgumentValueError, LayoutError, UnsupportedDeviceError } from '../errors.js';
+import { ArgumentTypeError, ArgumentValueError, LayoutError } from '../errors.js';
 import { checkShape, checkStrides, spanOf } from '../layout.js';
 import { isSealed, isShareable } from '../native/host-sharing.js';
 import { allocateShareable, cannotShare, sharingOf } from '../storage/allocate.js';
 import { Descriptor, Flag } from '../storage/descriptor.js';
-import { getDeviceBackend, type SharedMemory, type SharingBackend } from '../storage/device-backend.js';
+import { loadDeviceBackend, type SharedMemory, type SharingBackend } from '../storage/device-backend.js';
+import { findLayout } from '../storage/layouts.js';
 import { convertElements } from '../values/convert.js';
 
 /**
  * A tensor for another process, in plain values that JSON, `postMessage`, `process.send` and sockets can carry. It
  * keeps nothing alive: the described tensor must live in its own process while another process has it open.
  */
-export interface SharedTensor extends SharedMemory {
+export interface TensorDescription extends SharedMemory {
   /** The version of this format. */
   readonly version: 1;
   /** The kind of device of the memory. */
   readonly kind: DeviceKind;
+  /** The element type. */
   readonly dtype: DType;
+  /** The lengths of the axes. */
   readonly shape: readonly number[];
   /** In elements. */
   readonly strides: readonly number[];
+  /** true: whoever opens it must not write. */
   readonly readonly: boolean;
   /** Elements of a sub-byte type occupy one byte each. */
   readonly padded: boolean;
@@ -37,7 +41,7 @@ interface Sharing {
   readonly readonly: boolean;
 }
 
-export function describeTensor(descriptor: Descriptor, { sync, copy, readonly }: Sharing): SharedTensor {
+export function describe(descriptor: Descriptor, { sync, copy, readonly }: Sharing): TensorDescription {
   const { device, dtype } = descriptor;
   const sharing = sharingOf(device);
   const isCopied = copy && device.kind === 'cpu' && !isShareable(descriptor.storage);
@@ -48,8 +52,8 @@ export function describeTensor(descriptor: Descriptor, { sync, copy, readonly }:
     kind: device.kind,
     ...sharing.share(shared, sync, isReadOnly),
     dtype: dtype.name,
-    shape: shared.publicShape,
-    strides: shared.publicStrides,
+    shape: shared.layout.publicShape,
+    strides: shared.layout.publicStrides,
     readonly: isReadOnly,
     padded: shared.isPadded,
   };
@@ -86,22 +90,23 @@ export function openDescription(description: object, stream: StreamArgument, fil
   const memory = { ...(fields as unknown as SharedMemory), memory: range === null ? null : (fields.memory as string) };
   const { start, end } = range ?? { start: 0, end: 0 };
   const { storage, device } = sharing.open(memory, start, end, stream, (flags & Flag.readonly) !== 0, file);
-  return new Descriptor(storage, dtype, device, shape, strides, range === null ? 0 : bitOffset - start * 8, flags);
+  return new Descriptor(
+    storage,
+    findLayout(dtype, device, shape, strides, flags),
+    range === null ? 0 : bitOffset - start * 8,
+  );
 }
 
 function sharingOfKind(kind: unknown): SharingBackend {
   if (typeof kind !== 'string')
     throw new ArgumentTypeError('description.kind', 'a kind of device such as "cuda"', kind);
   const device = parseDevice(kind as DeviceKind);
-  if (device.kind !== 'cpu' && getDeviceBackend(device) === null && device.kind.startsWith('cuda')) {
-    throw new UnsupportedDeviceError(device.name, `Memory on '${kind}' needs its module; import "dlpack/cuda" first`);
-  }
-  if (device.kind !== 'cpu' && getDeviceBackend(device) === null) throw cannotShare(device);
+  if (device.kind !== 'cpu' && loadDeviceBackend(device) === null) throw cannotShare(device);
   return sharingOf(device);
 }
 
 /** A layout whose types were checked. */
-export interface Layout {
+export interface DescribedLayout {
   readonly dtype: DTypeInfo;
   readonly shape: readonly number[];
   readonly strides: readonly number[];
@@ -116,7 +121,7 @@ export function readLayout({
   bitOffset,
   readonly,
   padded,
-}: Record<string, unknown>): Layout {
+}: Record<string, unknown>): DescribedLayout {
   if (typeof name !== 'string') throw new ArgumentTypeError('description.dtype', 'the name of a dtype', name);
   const dtype = parseDType(name as never);
   const lengths = checkShape(shape as never, 'description.shape');
@@ -133,7 +138,7 @@ export function readLayout({
 
 /** The bytes of an allocation that the elements occupy; null without elements. */
 export function rangeOf(
-  { dtype, shape, strides, bitOffset, flags }: Layout,
+  { dtype, shape, strides, bitOffset, flags }: DescribedLayout,
   size: number,
 ): { start: number; end: number } | null {
   const span = spanOf(shape, strides);

@@ -11,7 +11,9 @@ import { rowMajorStrides } from '../layout.js';
 import { readHandle } from '../native/host-sharing.js';
 import { checkName, openSharedMemory, type SharedPlace, takePart } from '../native/shared-memory.js';
 import { Descriptor, Flag } from '../storage/descriptor.js';
-import { count, rangeOf, readLayout, type SharedTensor } from './description.js';
+import { findLayout } from '../storage/layouts.js';
+import { Tensor } from '../tensor.js';
+import { count, rangeOf, readLayout, type TensorDescription } from './description.js';
 
 /** A tensor in host memory of another program. Has `name`, or `process` and `file`. */
 export interface ForeignTensor {
@@ -21,7 +23,9 @@ export interface ForeignTensor {
   process?: number;
   /** The number of a file descriptor in that process. */
   file?: number;
+  /** The element type. */
   dtype: DType;
+  /** The lengths of the axes. */
   shape: readonly number[];
   /** In elements. The default is row-major. */
   strides?: readonly number[];
@@ -33,6 +37,7 @@ export interface ForeignTensor {
   padded?: boolean;
 }
 
+const example = "{ name: 'psm_21467_46075', dtype: 'float32', shape: [2, 3] }";
 const names: OptionNames<ForeignTensor> = {
   name: true,
   process: true,
@@ -45,10 +50,19 @@ const names: OptionNames<ForeignTensor> = {
   padded: 'boolean',
 };
 
-/** Opens memory whose size is not guaranteed. If its program makes it smaller, reading it ends the process. */
-export function openForeign(description: ForeignTensor): Descriptor {
+/**
+ * A Tensor over host memory that another program made, without a copy. Nothing proves that the memory is the one meant, so
+ * take the name or the numbers from your own program or one that you trust, never from a message that anyone may write. If
+ * its program makes the memory smaller, reading it ends the process.
+ */
+export function openForeign<D extends DType>(description: ForeignTensor & { readonly dtype: D }): Tensor<D> {
+  if (!isUsable(description)) throw new ArgumentTypeError('description', `an object such as ${example}`, description);
+  return new Tensor<D>(openPlace(description));
+}
+
+function openPlace(description: ForeignTensor): Descriptor {
   const given = { ...description };
-  checkOptions(given, names, "{ name: 'psm_21467_46075', dtype: 'float32', shape: [2, 3] }");
+  checkOptions(given, names, example);
   const place = placeOf(given);
   const { shape, strides, offset = 0, readonly = false, padded = false } = given;
   const bytes = count(offset, 'offset', Number.MAX_SAFE_INTEGER / 8);
@@ -71,25 +85,25 @@ export function openForeign(description: ForeignTensor): Descriptor {
   }
   const { start, end } = range ?? { start: 0, end: 0 };
   const storage = takePart(mapping, start, end);
-  return new Descriptor(storage, dtype, cpu, layout.shape, layout.strides, bitOffset - start * 8, flags);
+  return new Descriptor(storage, findLayout(dtype, cpu, layout.shape, layout.strides, flags), bitOffset - start * 8);
 }
 
 function placeOf({ name, process, file }: ForeignTensor): SharedPlace {
   if (name !== undefined) {
     if (typeof name !== 'string') throw new ArgumentTypeError('description.name', 'a string', name);
-    return { name: checkName(name, 'description.name'), process: 0, file: 0 };
+    return { name: checkName(name, 'description.name'), process: 0, file: 0, must: null };
   }
   const owner = count(process, 'process', 2 ** 32 - 1);
-  return { name: '', process: owner, file: count(file, 'file', 2 ** 31 - 1) };
+  return { name: '', process: owner, file: count(file, 'file', 2 ** 31 - 1), must: null };
 }
 
 /**
- * The path by which other programs, such as Python, open host memory that `shareTensor` described, on Linux. The
+ * The path by which other programs, such as Python, open host memory that `describeTensor` described, on Linux. The
  * tensor starts at bit `description.bitOffset` of it.
  */
-export function sharedPath(description: SharedTensor): string {
+export function sharedPath(description: TensorDescription): string {
   if (!isUsable(description) || description.kind !== 'cpu') {
-    throw new ArgumentTypeError('description', 'the description of host memory by shareTensor()', description);
+    throw new ArgumentTypeError('description', 'the description of host memory by describeTensor()', description);
   }
   const handle = process.platform === 'linux' ? readHandle(description) : null;
   if (handle === null) {

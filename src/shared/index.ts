@@ -6,7 +6,8 @@
 
 import '../index.node.js';
 
-export type { SharedTensor } from './description.js';
-export { type ForeignTensor, sharedPath } from './foreign.js';
-export { type OpenOptions, openTensor, type ShareOptions, shareTensor } from './share.js';
+export type { SharedMemory } from '../storage/device-backend.js';
+export type { TensorDescription } from './description.js';
+export { type ForeignTensor, openForeign, sharedPath } from './foreign.js';
+export { type DescribeOptions, describeTensor, type OpenTensorOptions, openTensor, shareTensor } from './share.js';
 export type { IssuedToken, TensorToken } from './token.js';

@@ -1,40 +1,39 @@
-/** The two functions: `shareTensor` describes a tensor for another thread or process, `openTensor` opens it there. */
+/** `shareTensor` makes a token for another thread, `describeTensor` a description for another process, and `openTensor` opens both. */
 
 import { checkOptions, type OptionNames } from '../base/options.js';
 import type { StreamArgument } from '../base/stream.js';
 import type { DType } from '../dtype.js';
 import { ArgumentTypeError, ArgumentValueError, isUsable } from '../errors.js';
 import { checkTensor } from '../native/export.js';
+import { type Expected, expectTaken, type TensorSpec } from '../spec.js';
 import type { Descriptor } from '../storage/descriptor.js';
 import { getDeviceBackend } from '../storage/device-backend.js';
 import { Tensor } from '../tensor.js';
 import type { TensorView } from '../view.js';
-import { describeTensor, openDescription, type SharedTensor } from './description.js';
-import { type ForeignTensor, openForeign } from './foreign.js';
+import { describe, openDescription, type TensorDescription } from './description.js';
 import { type IssuedToken, issueToken, openToken, type TensorToken } from './token.js';
 
-export interface ShareOptions {
-  /**
-   * Where the tensor is opened: in another thread of this process (the default), or in another process of this machine.
-   */
-  with?: 'worker' | 'process';
-  /** For processes. false: adds no event after the work on the tensor, so the program orders the two sides itself. */
+/** How a tensor is described for another process. */
+export interface DescribeOptions {
+  /** false: adds no event after the work on the tensor, so the program orders the two sides itself. */
   sync?: boolean;
   /**
-   * For processes. false: throws for host memory that other processes cannot open, instead of copying it. The copy
+   * false: throws for host memory that other processes cannot open, instead of copying it. The copy
    * lives as long as the tensor's own memory, and each call makes another copy.
    */
   copy?: boolean;
   /**
-   * For processes. true: other processes cannot write the memory. On Linux the memory is sealed for good, so they cannot
-   * open it for writing by any other way either, and only this process still writes it.
+   * true: `openTensor` maps the memory so that it cannot be written. On Linux memory without a name is also
+   * sealed for good: no other process can open it for writing by whatever way, and only this process still writes it.
+   * Memory with a name becomes a read-only file, which a program of the same user can make writable again.
    */
   readonly?: boolean;
 }
 
-const shareNames: OptionNames<ShareOptions> = { with: true, sync: 'boolean', copy: 'boolean', readonly: 'boolean' };
+const describeNames: OptionNames<DescribeOptions> = { sync: 'boolean', copy: 'boolean', readonly: 'boolean' };
 
-export interface OpenOptions {
+/** How a shared tensor is opened. */
+export interface OpenTensorOptions {
   /** The stream that waits for the work on the tensor. The default is the current stream of the device. */
   stream?: StreamArgument;
   /**
@@ -42,60 +41,66 @@ export interface OpenOptions {
    * not see each other's files in `/proc`.
    */
   file?: number;
+  /** The dtype that the tensor must have, or a list of accepted dtypes. The type of the result follows it. */
+  dtype?: DType | readonly DType[];
+  /** The length that each axis must have; null for any length. */
+  shape?: readonly (number | null)[];
 }
 
-const openNames: OptionNames<OpenOptions> = { stream: true, file: true };
+const openNames: OptionNames<OpenTensorOptions> = { stream: true, file: true, dtype: true, shape: true };
 
 /**
- * With a worker: returns a token for `postMessage`. Each message holds its own reference, and both sides may dispose in
- * any order.
- *
- * With a process: returns plain values that any channel can carry. Host memory (on Linux) that was not allocated as
- * `shareable` is copied once. The other process waits for device work that was queued here. Keep the tensor until the
- * other process has opened it, and for device memory until that process has released it, because neither the driver nor
- * the garbage collector knows that it is in use.
+ * A token for `postMessage` to another thread of this process. Each message holds its own reference, and both sides may
+ * dispose in any order.
  */
-export function shareTensor(tensor: TensorView, options?: ShareOptions & { with?: 'worker' }): IssuedToken;
-export function shareTensor(tensor: TensorView, options: ShareOptions & { with: 'process' }): SharedTensor;
-export function shareTensor(tensor: TensorView, options: ShareOptions): IssuedToken | SharedTensor;
-export function shareTensor(tensor: TensorView, options: ShareOptions = {}): IssuedToken | SharedTensor {
-  checkOptions(options, shareNames, "{ with: 'process' }");
-  const { with: receiver = 'worker', ...rest } = options;
-  const descriptor = checkTensor(tensor);
-  if (receiver === 'process') {
-    const { sync = true, copy = true, readonly = false } = rest;
-    return describeTensor(descriptor, { sync, copy, readonly });
-  }
-  if (receiver !== 'worker') throw new ArgumentValueError('with', "'worker' or 'process'", receiver);
-  for (const [name, value] of Object.entries(rest)) {
-    if (value !== undefined) throw new ArgumentValueError(name, "no value with { with: 'worker' }", value);
-  }
+export function shareTensor(tensor: TensorView): IssuedToken {
+  checkTensor(tensor);
   return issueToken(tensor);
 }
 
 /**
- * A Tensor over the memory that {@link shareTensor} described in another thread or process, or over host memory that
- * another program shares, without a copy.
+ * A description of a tensor for another process of this machine: plain values that any channel can carry. Host memory
+ * (on Linux) that was not allocated as `shareable` is copied once. The other process waits for device work that was
+ * queued here. Keep the tensor until the other process has opened it, and for device memory until that process has
+ * released it, because neither the driver nor the garbage collector knows that it is in use.
  */
-export function openTensor<D extends DType = DType>(
-  description: TensorToken | SharedTensor | ForeignTensor,
-  options: OpenOptions = {},
-): Tensor<D> {
+export function describeTensor(tensor: TensorView, options: DescribeOptions = {}): TensorDescription {
+  checkOptions(options, describeNames, '{ copy: false }');
+  const { sync = true, copy = true, readonly = false } = options;
+  return describe(checkTensor(tensor), { sync, copy, readonly });
+}
+
+/**
+ * A Tensor over the memory of a token or a description that another thread or process made, without a copy. A description
+ * may come from a process that you do not trust: it opens only memory that this package can recognise. With `dtype` or `shape`
+ * it throws a `SpecError` for another tensor, and the compiler knows them.
+ */
+export function openTensor<const S extends Pick<TensorSpec, 'dtype' | 'shape'>>(
+  description: TensorToken | TensorDescription,
+  options: OpenTensorOptions & S,
+): Expected<Tensor, S>;
+export function openTensor(description: TensorToken | TensorDescription, options?: OpenTensorOptions): Tensor;
+export function openTensor(description: TensorToken | TensorDescription, options: OpenTensorOptions = {}): Tensor {
   checkOptions(options, openNames, '{ stream }');
-  const { stream, file } = options;
+  return expectTaken(new Tensor(open(description, options)), options);
+}
+
+function open(description: TensorToken | TensorDescription, { stream, file }: OpenTensorOptions): Descriptor {
   if (!isUsable(description)) {
-    throw new ArgumentTypeError('description', 'what shareTensor() returned', description);
+    throw new ArgumentTypeError('description', 'what shareTensor() or describeTensor() returned', description);
   }
-  const isForeign = 'name' in description || 'file' in description;
   const isToken = 'dlpackTicket' in description;
-  if (file !== undefined && (isToken || isForeign || (description as SharedTensor).kind !== 'cpu')) {
-    throw new ArgumentValueError('file', "no value except for host memory of { with: 'process' }", file);
+  if (!isToken && !('version' in description) && ('name' in description || 'file' in description)) {
+    const advice = 'openForeign() opens memory of other programs, if you trust where its name or numbers come from';
+    throw new ArgumentTypeError('description', 'what shareTensor() or describeTensor() returned', description, advice);
+  }
+  if (file !== undefined && (isToken || description.kind !== 'cpu')) {
+    throw new ArgumentValueError('file', 'no value except for host memory of describeTensor()', file);
   }
   if (file !== undefined && !(Number.isInteger(file) && file >= 0 && file < 2 ** 31)) {
     throw new ArgumentValueError('file', 'the number of a file descriptor', file);
   }
-  if (isForeign) return new Tensor<D>(openForeign(description));
-  if (!isToken) return new Tensor<D>(openDescription(description, stream, file ?? null));
+  if (!isToken) return openDescription(description, stream, file ?? null);
   const opened = openToken(description.dlpackTicket);
   try {
     if (stream !== undefined && stream !== null) orderBefore(opened, stream);
@@ -103,7 +108,7 @@ export function openTensor<D extends DType = DType>(
     opened.storage.release();
     throw error;
   }
-  return new Tensor<D>(opened);
+  return opened;
 }
 
 /** Makes the stream wait for the work of the other thread. */

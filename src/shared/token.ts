@@ -5,19 +5,20 @@ import { checkTensor, withMemory } from '../native/export.js';
 import { native } from '../native/load.js';
 import type { NativeStorage } from '../native/native-storage.js';
 import { errorOf, errorOfTensor } from '../native/status.js';
-import { enter, leave, request, wire } from '../native/wire.js';
-import { Status, TicketRequest, WireHeader } from '../native/wire-layout.js';
+import { enter, leave, request } from '../native/wire.js';
+import { Status } from '../native/wire-constants.js';
+import { TicketRequest, WireHeader } from '../native/wire-layout.js';
 import { takeTensor, writeTensor } from '../native/wire-tensor.js';
 import type { Descriptor } from '../storage/descriptor.js';
-import type { TensorView } from '../view.js';
-
-const { i32, u32, u64 } = wire;
+import { disposeSymbol } from '../storage/storage.js';
+import { sharedDescriptorOf, type TensorView } from '../view.js';
 
 /**
  * Represents a tensor in a message. Each time the token is serialised it issues a ticket with its own reference, valid
  * for one `openTensor`. A token that is never posted holds nothing.
  */
 export interface TensorToken {
+  /** A ticket, which one `openTensor` uses up. */
   readonly dlpackTicket: string;
 }
 
@@ -25,12 +26,23 @@ export interface TensorToken {
 export interface IssuedToken extends TensorToken {
   /** Revokes the tickets that no receiver has opened, for messages that were never read. Returns their number. */
   revoke(): number;
+  /** Revokes them at the end of a block (`using`) or of a scope. */
+  [disposeSymbol](): void;
 }
 
 /** Makes a token for `postMessage`. The tensor must be alive when the message is posted. */
 export function issueToken(tensor: TensorView): IssuedToken {
-  checkTensor(tensor);
   const issued: string[] = [];
+  const revoke = () => {
+    let count = 0;
+    for (const ticket of issued.splice(0)) {
+      const descriptor = redeem(ticket);
+      if (typeof descriptor === 'number') continue;
+      descriptor.storage.release();
+      count++;
+    }
+    return count;
+  };
   return Object.defineProperties({} as IssuedToken, {
     // A getter, because structured clone reads it once for each message, and each receiver needs its own ticket.
     dlpackTicket: {
@@ -41,18 +53,8 @@ export function issueToken(tensor: TensorView): IssuedToken {
         return ticket;
       },
     },
-    revoke: {
-      value: () => {
-        let count = 0;
-        for (const ticket of issued.splice(0)) {
-          const descriptor = redeem(ticket);
-          if (typeof descriptor === 'number') continue;
-          descriptor.storage.release();
-          count++;
-        }
-        return count;
-      },
-    },
+    revoke: { value: revoke },
+    [disposeSymbol]: { value: () => void revoke() },
   });
 }
 
@@ -71,12 +73,12 @@ function redeem(ticket: string): Descriptor | number {
   const binding = native();
   const slot = enter(TicketRequest.WORDS);
   try {
-    u64[slot + TicketRequest.TICKET] = BigInt(`0x${ticket.slice(0, 16)}`);
-    u64[slot + TicketRequest.TICKET + 1] = BigInt(`0x${ticket.slice(16)}`);
-    u32[WireHeader.SLOT] = slot;
+    TicketRequest.setTicket(slot, 0, BigInt(`0x${ticket.slice(0, 16)}`));
+    TicketRequest.setTicket(slot, 1, BigInt(`0x${ticket.slice(16)}`));
+    WireHeader.setSlot(slot);
     binding.redeemTicket();
-    const status = i32[slot * 2 + TicketRequest.STATUS] as number;
-    return status === Status.ok ? takeTensor(slot + TicketRequest.TENSOR) : status;
+    const status = TicketRequest.status(slot);
+    return status === Status.ok ? takeTensor(TicketRequest.tensorAt(slot)) : status;
   } finally {
     leave(slot);
   }
@@ -85,15 +87,15 @@ function redeem(ticket: string): Descriptor | number {
 function issueTicket(tensor: TensorView): string {
   // Random, so that a ticket cannot be guessed or derived from another ticket.
   const [low, high] = crypto.getRandomValues(new BigUint64Array(2)) as unknown as [bigint, bigint];
-  withMemory(checkTensor(tensor).shared(), null, (ready) => {
+  withMemory(checkTensor(tensor, sharedDescriptorOf), null, (ready) => {
     const binding = native();
     const slot = enter(TicketRequest.WORDS);
-    u64[slot + TicketRequest.TICKET] = low;
-    u64[slot + TicketRequest.TICKET + 1] = high;
-    writeTensor(slot + TicketRequest.TENSOR, ready, (ready.storage as NativeStorage).handle, 0);
+    TicketRequest.setTicket(slot, 0, low);
+    TicketRequest.setTicket(slot, 1, high);
+    writeTensor(TicketRequest.tensorAt(slot), ready, (ready.storage as NativeStorage).handle, 0);
     request(slot, () => binding.issueTicket());
-    const status = i32[slot * 2 + TicketRequest.STATUS] as number;
-    if (status !== Status.ok) throw errorOfTensor(status, slot + TicketRequest.TENSOR);
+    const status = TicketRequest.status(slot);
+    if (status !== Status.ok) throw errorOfTensor(status, TicketRequest.tensorAt(slot));
   });
   return low.toString(16).padStart(16, '0') + high.toString(16).padStart(16, '0');
 }

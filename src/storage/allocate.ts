@@ -1,28 +1,33 @@
 /** Memory for new tensors. */
 
-import { cpu, type DeviceInfo } from '../device.js';
-import { type DTypeInfo, sizeBytes } from '../dtype.js';
-import { ArgumentValueError, UnsupportedDeviceError } from '../errors.js';
-import { rowMajorStrides, sizeOf } from '../layout.js';
+import { checkOptions, type OptionNames } from '../base/options.js';
+import { cpu, type DeviceArgument, type DeviceInfo, parseDevice } from '../device.js';
+import { type DType, type DTypeInfo, parseDType } from '../dtype.js';
+import { ArgumentTypeError, ArgumentValueError, OutOfMemoryError, UnsupportedDeviceError } from '../errors.js';
+import { checkShape } from '../layout.js';
 import { getBackend } from './backend.js';
 import { Descriptor, Flag } from './descriptor.js';
-import { type DeviceBackend, getDeviceBackend, loadAdvice, type SharingBackend } from './device-backend.js';
+import { type DeviceBackend, loadAdvice, loadDeviceBackend, type SharingBackend } from './device-backend.js';
+import { findLayout, type Layout } from './layouts.js';
 import { HeapStorage, releaseOnError, type Storage } from './storage.js';
 
-// Most tensors have the shape of the tensor before them. Arrays never change, so both tensors share them.
-let lastShape: readonly number[] = [];
-let lastStrides: readonly number[] = [];
-
-function rememberShape(shape: readonly number[]): void {
-  let isSame = shape.length === lastShape.length;
-  for (let i = 0; isSame && i < shape.length; i++) isSame = shape[i] === lastShape[i];
-  if (isSame) return;
-  lastShape = shape;
-  lastStrides = rowMajorStrides(shape);
+/** Where new memory is, and who can open it. */
+export interface EmptyOptions {
+  /** Where the memory is; `'cpu'` when absent. */
+  device?: DeviceArgument;
+  /** Each element narrower than a byte gets its own byte, as in NumPy, instead of being packed. */
+  padded?: boolean;
+  /**
+   * Allocates memory for `describeTensor(x)` of `dlpack/shared`: on `'cuda'`, and on Linux on
+   * `'cpu'`. A string is the name under which other processes find host memory, such as Python's `SharedMemory`.
+   */
+  shareable?: boolean | string;
 }
 
+const emptyNames: OptionNames<EmptyOptions> = { device: true, padded: 'boolean', shareable: true };
+
 function backendOf(device: DeviceInfo): DeviceBackend {
-  const backend = getDeviceBackend(device);
+  const backend = loadDeviceBackend(device);
   if (backend !== null) return backend;
   throw new UnsupportedDeviceError(
     device.name,
@@ -45,7 +50,7 @@ function clearStorage(storage: Storage, device: DeviceInfo, count: number): void
  * last packed element. Elements are written without changing the bits around them, and consumers that read whole bytes
  * expect zeros there.
  */
-function spareBytes(nbytes: number, dtype: DTypeInfo, size: number, isPadded: boolean): number {
+function spareBytes({ nbytes, dtype, size, isPadded }: Layout): number {
   return nbytes * 8 === size * dtype.itemBits ? 0 : isPadded ? nbytes : 1;
 }
 
@@ -60,19 +65,25 @@ export function allocateLike(
   device = cpu,
   isZeroed = false,
 ): Descriptor {
-  const size = sizeOf(shape);
-  const isPadded = (flags & Flag.subBytePadded) !== 0;
-  const nbytes = sizeBytes(dtype, size, isPadded);
-  const kept = dtype.isSubByte ? flags : flags & ~Flag.subBytePadded;
-  const cleared = isZeroed ? nbytes : spareBytes(nbytes, dtype, size, isPadded);
+  const layout = findLayout(dtype, device, shape, null, dtype.isSubByte ? flags : flags & ~Flag.subBytePadded);
+  const { nbytes } = layout;
+  const cleared = isZeroed ? nbytes : spareBytes(layout);
   if (device.kind === 'cpu') {
-    // Without native code, a JavaScript buffer, whose bits are zero.
-    const host = getBackend()?.allocate(nbytes, cleared) ?? new HeapStorage(new ArrayBuffer(nbytes));
-    return rowMajor(host, dtype, device, shape, kept);
+    const host = getBackend()?.allocate(nbytes, cleared) ?? onHeap(nbytes);
+    return new Descriptor(host, layout, 0);
   }
   const storage = backendOf(device).allocate(nbytes, device);
   if (cleared > 0) clearStorage(storage, device, cleared);
-  return rowMajor(storage, dtype, device, shape, kept);
+  return new Descriptor(storage, layout, 0);
+}
+
+/** Without native code, a JavaScript buffer, whose bits are zero. */
+function onHeap(nbytes: number): Storage {
+  try {
+    return new HeapStorage(new ArrayBuffer(nbytes));
+  } catch (cause) {
+    throw new OutOfMemoryError(`could not allocate ${nbytes} bytes`, nbytes, { cause });
+  }
 }
 
 /** Fills new memory, unless it has no elements. Releases it if `fill` throws. */
@@ -91,8 +102,7 @@ export function rowMajor(
   shape: readonly number[],
   flags: number,
 ): Descriptor {
-  rememberShape(shape);
-  return new Descriptor(storage, dtype, device, lastShape, lastStrides, 0, flags);
+  return new Descriptor(storage, findLayout(dtype, device, shape, null, flags), 0);
 }
 
 /** The part of a backend that shares memory of a device with other processes. */
@@ -115,15 +125,13 @@ export function allocateShareable(
     throw new ArgumentValueError('shareable', "true, or a name on 'cpu'", name);
   }
   const sharing = sharingOf(device);
-  const kept = dtype.isSubByte ? flags : 0;
-  const size = sizeOf(shape);
-  const nbytes = sizeBytes(dtype, size, kept !== 0);
-  const storage = sharing.allocate(nbytes, device, name);
+  const layout = findLayout(dtype, device, shape, null, dtype.isSubByte ? flags : 0);
+  const storage = sharing.allocate(layout.nbytes, device, name);
   // The system clears new host memory.
   if (device.kind !== 'cpu') {
-    clearStorage(storage, device, isZeroed ? nbytes : spareBytes(nbytes, dtype, size, kept !== 0));
+    clearStorage(storage, device, isZeroed ? layout.nbytes : spareBytes(layout));
   }
-  return rowMajor(storage, dtype, device, shape, kept);
+  return new Descriptor(storage, layout, 0);
 }
 
 /** The error for memory that no other process can open. */
@@ -133,4 +141,24 @@ export function cannotShare({ name }: DeviceInfo): UnsupportedDeviceError {
     `Memory on '${name}' cannot be shared with another process; use a file, or a worker of this process: shareTensor(x). ` +
       "Memory on 'cuda', and on 'cpu' on Linux, can: Tensor.empty(shape, dtype, { device, shareable: true })",
   );
+}
+
+/** Memory for `Tensor.empty` and the functions like it, with everything checked. */
+export function allocateNew(
+  given: readonly number[],
+  type: DType,
+  options: EmptyOptions | undefined,
+  isZeroed: boolean,
+): Descriptor {
+  const shape = checkShape(given);
+  const dtype = parseDType(type);
+  if (options === undefined) return allocateLike(shape, dtype, 0, cpu, isZeroed);
+  checkOptions(options, emptyNames, "{ device: 'cuda:0' }");
+  const { shareable: name } = options;
+  const flags = options.padded === true ? Flag.subBytePadded : 0;
+  const device = parseDevice(options.device ?? 'cpu');
+  // An empty name is a mistake, and does not mean private memory.
+  if (name === undefined || name === false) return allocateLike(shape, dtype, flags, device, isZeroed);
+  if (name !== true && typeof name !== 'string') throw new ArgumentTypeError('shareable', 'a boolean or a name', name);
+  return allocateShareable(shape, dtype, flags, device, isZeroed, name === true ? null : name);
 }

@@ -1,12 +1,15 @@
 /** Descriptors over typed arrays, whose memory is shared with or taken from JavaScript. */
 
 import { cpu } from '../device.js';
-import { type DType, type DTypeInfo, strideBits, type TypedArray } from '../dtype.js';
+import { type DType, type DTypeInfo, dtypeFromName, dtypeOfArray, strideBits, type TypedArray } from '../dtype.js';
 import { ArgumentTypeError, BufferError, checkCount, isUsable } from '../errors.js';
-import { checkShape, checkStrides, inferShape, rowMajorStrides } from '../layout.js';
-import { Descriptor, Flag, type SentLayout, UNSENT } from './descriptor.js';
-import { BufferStorage, bufferLength, clone, isDetached, isShared, regionOf } from './storage.js';
+import { checkShape, checkStrides, inferShape } from '../layout.js';
+import { Descriptor, Flag } from './descriptor.js';
+import { moveAway } from './detach.js';
+import { findLayout } from './layouts.js';
+import { BufferStorage, bufferLength, isDetached, isShared, regionOf } from './storage.js';
 
+/** The shape and the dtype of a new tensor. */
 export interface FromOptions<D extends DType> {
   /** The lengths of the axes. One of them may be -1. The default is the shape of the values, or one axis for an array. */
   shape?: readonly number[];
@@ -14,6 +17,7 @@ export interface FromOptions<D extends DType> {
   dtype?: D;
 }
 
+/** How a tensor lies over an array. */
 export interface WrapOptions<D extends DType> extends FromOptions<D> {
   /** In elements; row-major when absent. */
   strides?: readonly number[];
@@ -41,33 +45,16 @@ export function describeArray(array: TypedArray, dtype: DTypeInfo, options: Wrap
   const room = Math.floor(((byteLength - byteOffset) * 8) / strideBits(dtype, padded));
   const { shape: wanted, strides: steps } = options; // read once, because getters may return different values
   const flags = (options.readonly === true ? Flag.readonly : 0) | (padded && dtype.isSubByte ? Flag.subBytePadded : 0);
-  const storage = new BufferStorage(buffer, start, byteLength);
-  if (wanted === undefined && steps === undefined && byteOffset === 0) return describeLine(storage, room, dtype, flags);
-  const shape =
-    wanted === undefined ? checkShape([room]) : steps === undefined ? inferRoom(wanted, room) : checkShape(wanted);
-  const strides = steps === undefined ? rowMajorStrides(shape) : checkStrides(steps, shape);
-  return new Descriptor(storage, dtype, cpu, shape, strides, byteOffset * 8, flags).checkBounds();
+  const shape = shapeFor(wanted, room, steps !== undefined);
+  const strides = steps === undefined ? null : checkStrides(steps, shape);
+  const layout = findLayout(dtype, cpu, shape, strides, flags);
+  return new Descriptor(new BufferStorage(buffer, start, byteLength), layout, byteOffset * 8).checkBounds();
 }
 
-/** The layout of a whole array. */
-interface Line extends SentLayout {
-  readonly dtype: DTypeInfo;
-  readonly flags: number;
-  readonly shape: readonly number[];
-  readonly strides: readonly number[];
-}
-
-let lastLine: Line | null = null;
-
-/** All elements of an array, which lie inside it. Most arrays have the layout of the array before. */
-function describeLine(storage: BufferStorage, length: number, dtype: DTypeInfo, flags: number): Descriptor {
-  let line = lastLine;
-  if (line === null || line.shape[0] !== length || line.dtype !== dtype || line.flags !== flags) {
-    line = lastLine = { dtype, flags, shape: checkShape([length]), strides: [1], number: UNSENT };
-  }
-  const descriptor = new Descriptor(storage, dtype, cpu, line.shape, line.strides, 0, flags);
-  descriptor.sentLayout = line;
-  return descriptor;
+/** The shape of an array with room for so many elements: all of them, or a wanted shape. */
+function shapeFor(wanted: readonly number[] | undefined, room: number, hasStrides: boolean): readonly number[] {
+  if (wanted === undefined) return room >= 0 ? [room] : checkShape([room]);
+  return hasStrides ? checkShape(wanted) : inferRoom(wanted, room);
 }
 
 /** A checked shape. One length of -1 becomes the largest that fits. */
@@ -92,6 +79,18 @@ export function bytesOf(buffer: ArrayBufferLike): TypedArray {
   return new Uint8Array(buffer);
 }
 
+/** The bytes of a typed array or a buffer, for a question about its memory; null for any other value. */
+export function describeBytes(value: unknown): Descriptor | null {
+  const isArray = dtypeOfArray(value) !== undefined;
+  const whole = isArray ? null : bufferLength(value);
+  if (!isArray && whole === null) return null;
+  const { buffer, start, byteLength } = isArray
+    ? regionOf(value as TypedArray)
+    : { buffer: value as ArrayBufferLike, start: 0, byteLength: whole as number };
+  const layout = findLayout(dtypeFromName('uint8'), cpu, [byteLength], null, 0);
+  return new Descriptor(new BufferStorage(buffer, start, byteLength), layout, 0);
+}
+
 /** Moves the memory to a new buffer object that user code never sees, at the same address. */
 export function moveBuffer(array: TypedArray): ArrayBuffer {
   const { buffer, byteLength } = regionOf(array);
@@ -109,7 +108,7 @@ export function moveBuffer(array: TypedArray): ArrayBuffer {
   // structuredClone, not buffer.transfer(), because only structuredClone respects buffers marked as untransferable.
   let options: ErrorOptions | undefined;
   try {
-    const moved = clone(buffer, { transfer: [buffer] });
+    const moved = moveAway(buffer);
     if (byteLength === 0 || bufferLength(buffer) === 0) return moved as ArrayBuffer;
   } catch (cause) {
     options = { cause };

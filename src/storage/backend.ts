@@ -6,6 +6,7 @@
 import type { DTypeInfo, TypedArray } from '../dtype.js';
 import type { Descriptor } from './descriptor.js';
 import type { SharingBackend } from './device-backend.js';
+import type { Scaling } from './scaling.js';
 import type { Storage } from './storage.js';
 
 /** One run that copies or casts elements of one scalar type. Offsets and steps are in bits, outer axes come first. */
@@ -15,6 +16,8 @@ export interface Pass {
   readonly fromBit: number;
   readonly toBit: number;
   readonly axes: readonly PassAxis[];
+  /** Present in a cast that scales its numbers. */
+  readonly scaling?: Scaling;
 }
 
 /** The length of an axis, and its steps on both sides. */

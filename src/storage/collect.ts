@@ -5,6 +5,8 @@
  * released by then. The list is bounded: a long synchronous loop registers in batches and keeps nothing alive for long.
  */
 
+import { queueMicrotask, register } from '../base/primordials.js';
+
 /** A release that runs at most once. It must not refer to the storage it belongs to. */
 export interface Owner {
   /** Idempotent. */
@@ -14,31 +16,29 @@ export interface Owner {
 /** A storage, or another object of native code, that can be collected. It has been released when `refs` is zero. */
 export interface Collectable {
   readonly refs: number;
-  /** The object that the garbage collector watches in place of this object, if there is one. `makeOwner` drops it. */
-  readonly proxy?: object | null;
+  /** The object that the garbage collector watches in place of this object, if there is one, until it is registered. */
+  proxy?: object | null;
   /** The next object in the list of objects to register. */
   nextPending: Collectable | null;
-  /** The release for the garbage collector to run. Called once, when the object has outlived its tick. */
+  /** The release for the garbage collector to run. Called when the object has outlived its tick; again if the stack was full. */
   makeOwner(): Owner;
 }
 
 const BATCH = 1024;
 
-const registry = new FinalizationRegistry<Owner>((owner) => {
+function free(owner: Owner): void {
   try {
     owner.free();
   } catch {
     // A foreign deleter threw. There is no caller to report to, and throwing here would end the process.
   }
-});
+}
 
-// The method as it was when this module was loaded, and no array methods: patched methods would receive storages.
-const register = FinalizationRegistry.prototype.register.bind(registry) as (target: object, owner: Owner) => void;
-
-const endOfTick = globalThis.queueMicrotask;
+// Hermes had no FinalizationRegistry for years: there only dispose() releases.
+const registry = typeof FinalizationRegistry === 'undefined' ? null : new FinalizationRegistry<Owner>(free);
 
 // The storages form a linked list. An array would be old, and the garbage collector would record each young storage
-// that is stored in it.
+// that is stored in it; and a patched method of arrays would receive the storages.
 let pending: Collectable | null = null;
 let pendingCount = 0;
 let isRegistering = false;
@@ -47,7 +47,7 @@ let isRegistering = false;
 export function collectLater(storage: Collectable): void {
   // Calls come first. Where the stack is full they throw, and the storage is not in the list.
   if (!isRegistering) {
-    endOfTick(registerTick);
+    queueMicrotask(registerTick);
     isRegistering = true;
   } else if (pendingCount >= BATCH) registerPending();
   storage.nextPending = pending;
@@ -71,14 +71,14 @@ function registerTick(): void {
   registerPending();
 }
 
-function registerPending(): void {
-  let storage = pending;
-  pending = null;
-  pendingCount = 0;
-  while (storage !== null) {
-    const next: Collectable | null = storage.nextPending;
+/** Registers all storages of this tick that are still alive, so that the collector may find them before its end. */
+export function registerPending(): void {
+  for (let storage = pending; storage !== null; storage = pending) {
+    // Calls come first. Where the stack is full they throw, and the list keeps the storage.
+    if (storage.refs > 0 && registry !== null) register(registry, storage.proxy ?? storage, storage.makeOwner());
+    if (storage.proxy !== undefined) storage.proxy = null;
+    pending = storage.nextPending;
     storage.nextPending = null;
-    if (storage.refs > 0) register(storage.proxy ?? storage, storage.makeOwner());
-    storage = next;
+    pendingCount--;
   }
 }

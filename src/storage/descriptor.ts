@@ -1,147 +1,110 @@
 /**
- * Descriptor: memory and how to read it. It is the immutable content of every TensorView and Tensor, shared between
- * those that describe the same elements.
+ * Descriptor: memory, a layout and where the first element is. It is the immutable content of every TensorView and
+ * Tensor, shared between those that describe the same elements.
  */
 
 import type { DeviceInfo } from '../device.js';
-import { type DTypeInfo, dtypeFromCode, sizeBytes, strideBits, TypeCode, type TypedArray } from '../dtype.js';
-import { LayoutError, UnsupportedDeviceError } from '../errors.js';
-import { isContiguous, type Layout, sizeOf, spanOf } from '../layout.js';
+import { type DTypeInfo, dtypeFromCode, TypeCode, type TypedArray } from '../dtype.js';
+import { DisposedError, LayoutError, UnsupportedDeviceError } from '../errors.js';
+import type { Extent } from '../layout.js';
+import { Flag, findLayout, type Layout } from './layouts.js';
 import type { Storage } from './storage.js';
 
-/** `DLPACK_FLAG_BITMASK_*` of dlpack.h. */
-export const Flag = {
-  readonly: 1, // READ_ONLY
-  isCopied: 2, // IS_COPIED
-  subBytePadded: 4, // IS_SUBBYTE_TYPE_PADDED
-} as const;
+export { Flag, KNOWN_FLAGS } from './layouts.js';
 
-/** The flags that this package understands. Others are accepted and not passed on. */
-export const KNOWN_FLAGS = Flag.readonly | Flag.isCopied | Flag.subBytePadded;
-
-/** Written by hand, because a patched Array.prototype.slice would receive the original. */
-function frozenCopy(values: readonly number[]): readonly number[] {
-  const copy: number[] = [];
-  for (let i = 0; i < values.length; i++) copy[i] = values[i] as number;
-  return Object.freeze(copy);
-}
-
-/** Values that a descriptor computes on demand, because most tensors need none of them. */
-interface Made {
+/** Views of the memory, made on demand, because most tensors need none of them. */
+interface Opened {
   /** The buffer of `data` and `view`. */
   buffer: ArrayBufferLike | null;
   data: TypedArray | null;
   view: DataView | null;
-  shape: readonly number[] | null;
-  strides: readonly number[] | null;
 }
-
-/** Identifies everything about a tensor except its memory, for native code. */
-export interface SentLayout {
-  /** See native/instance.h. */
-  number: number;
-}
-
-/** The number of a layout that was not sent to native code. */
-export const UNSENT = -1;
 
 export class Descriptor {
-  /** The TVM-FFI object of this tensor, once a call has needed it. It is released with the storage. */
-  tvmObject: object | null = null;
-  /** Null for a tensor whose layout native code need not keep. Descriptors with equal layouts may share it. */
-  sentLayout: SentLayout | null = null;
-  /** True once a TVM-FFI call has used this tensor without an object. The next call makes the object. */
-  wasViewed = false;
-  private made: Made | null = null;
+  /** What a layer above keeps for this tensor: dlpack/tvm-ffi its native object. */
+  attached: object | null = null;
+  private opened: Opened | null = null;
 
   constructor(
     readonly storage: Storage,
-    readonly dtype: DTypeInfo,
-    readonly device: DeviceInfo,
-    readonly shape: readonly number[],
-    readonly strides: readonly number[],
+    readonly layout: Layout,
     /** Bits from byte 0 of the storage to the first element. A multiple of eight except inside packed sub-byte types. */
     readonly bitOffset: number,
-    /** Only {@link shared} changes them. */
-    public flags: number,
   ) {}
 
-  private cache(): Made {
-    this.made ??= { buffer: null, data: null, view: null, shape: null, strides: null };
-    return this.made;
+  get dtype(): DTypeInfo {
+    return this.layout.dtype;
   }
 
-  /** The shape for user code: a copy, so that user code cannot change what the native core relies on. */
-  get publicShape(): readonly number[] {
-    const made = this.cache();
-    made.shape ??= frozenCopy(this.shape);
-    return made.shape;
+  get device(): DeviceInfo {
+    return this.layout.device;
   }
 
-  /** The strides for user code. */
-  get publicStrides(): readonly number[] {
-    const made = this.cache();
-    made.strides ??= frozenCopy(this.strides);
-    return made.strides;
+  get shape(): readonly number[] {
+    return this.layout.shape;
+  }
+
+  get strides(): readonly number[] {
+    return this.layout.strides;
+  }
+
+  get flags(): number {
+    return this.layout.flags;
   }
 
   get size(): number {
-    return sizeOf(this.shape);
+    return this.layout.size;
   }
 
   get isPadded(): boolean {
-    return (this.flags & Flag.subBytePadded) !== 0;
+    return this.layout.isPadded;
   }
 
   get isReadOnly(): boolean {
-    return (this.flags & Flag.readonly) !== 0;
+    return (this.layout.flags & Flag.readonly) !== 0;
   }
 
   /** Bits from one element to the next in memory order. */
   get strideBits(): number {
-    return strideBits(this.dtype, this.isPadded);
+    return this.layout.strideBits;
   }
 
   get nbytes(): number {
-    return sizeBytes(this.dtype, this.size, this.isPadded);
+    return this.layout.nbytes;
   }
 
   get isContiguous(): boolean {
-    return isContiguous(this.shape, this.strides);
+    return this.layout.isContiguous;
   }
 
-  get layout(): Layout {
-    return { shape: this.shape, strides: this.strides, offset: 0 };
+  /** Shape and strides, from the first element. */
+  get extent(): Extent {
+    const { shape, strides } = this.layout;
+    return { shape, strides, offset: 0 };
   }
 
-  /** A descriptor with another layout over the same elements. Views do not keep the flag of a solely owned copy. */
-  derive(layout: Layout): Descriptor {
-    return new Descriptor(
-      this.storage,
-      this.dtype,
-      this.device,
-      layout.shape,
-      layout.strides,
-      this.bitOffset + layout.offset * this.strideBits,
-      this.flags & ~Flag.isCopied,
-    );
+  /** A descriptor of other elements of the same memory. Views do not keep the flag of a solely owned copy. */
+  derive({ shape, strides, offset }: Extent): Descriptor {
+    const { dtype, device, flags, strideBits } = this.layout;
+    const layout = findLayout(dtype, device, shape, strides, flags & ~Flag.isCopied);
+    return new Descriptor(this.storage, layout, this.bitOffset + offset * strideBits);
   }
 
   /** The same descriptor over another storage that holds the same bytes. */
   withStorage(storage: Storage): Descriptor {
-    return new Descriptor(storage, this.dtype, this.device, this.shape, this.strides, this.bitOffset, this.flags);
+    return new Descriptor(storage, this.layout, this.bitOffset);
   }
 
   /**
-   * This descriptor, before it is handed to someone else. A copy that a producer made for one consumer then has more
-   * than one owner, so its flag is cleared. Otherwise the next consumer would take shared memory for its own copy.
+   * This descriptor for memory that has more than one owner. A copy that a producer made for one consumer loses its flag,
+   * because otherwise the next consumer would take shared memory for its own copy.
    */
-  shared(): this {
-    if ((this.flags & Flag.isCopied) !== 0) {
-      this.flags &= ~Flag.isCopied;
-      this.sentLayout = null;
-    }
-    return this;
+  asShared(): Descriptor {
+    const { layout } = this;
+    if ((layout.flags & Flag.isCopied) === 0) return this;
+    const shared = new Descriptor(this.storage, layout.withFlags(layout.flags & ~Flag.isCopied), this.bitOffset);
+    shared.opened = this.opened; // so that `data` stays the same array
+    return shared;
   }
 
   /** Drops a reference to the storage. */
@@ -169,9 +132,9 @@ export class Descriptor {
   /** Throws unless every element lies inside the storage. */
   checkReach(): this {
     const { shape, strides, storage, dtype } = this;
-    const span = spanOf(shape, strides);
-    const first = this.bitOffset + (span?.low ?? 0) * this.strideBits;
-    const end = span === null ? this.bitOffset : this.bitOffset + span.high * this.strideBits + dtype.itemBits;
+    const { low, high } = this.layout.reach;
+    const first = this.bitOffset + low;
+    const end = this.bitOffset + high;
     if (first < 0 || end > storage.nbytes * 8) {
       throw this.wrong(
         `Expected memory of ${Math.ceil(end / 8)} bytes for ${dtype.name} of shape [${shape.join(', ')}] with strides ` +
@@ -184,24 +147,25 @@ export class Descriptor {
 
   /** The host memory of the storage, for element access. */
   view(): DataView {
-    const made = this.open();
+    const opened = this.open();
     const { start, nbytes } = this.storage;
-    made.view ??= new DataView(made.buffer as ArrayBufferLike, start, nbytes);
-    return made.view;
+    opened.view ??= new DataView(opened.buffer as ArrayBufferLike, start, nbytes);
+    return opened.view;
   }
 
   /** Opens the host memory. A program may have detached the buffer of earlier arrays and views. */
-  private open(): Made {
+  private open(): Opened {
     this.checkHost();
     const buffer = this.storage.buffer();
-    const made = this.cache();
-    // Not `made.view.buffer`, because some engines call a function for it, which takes longer than reading an element.
-    if (made.buffer !== buffer) {
-      made.buffer = buffer;
-      made.data = null;
-      made.view = null;
+    this.opened ??= { buffer: null, data: null, view: null };
+    const { opened } = this;
+    // Not `opened.view.buffer`, because some engines call a function for it, which takes longer than reading an element.
+    if (opened.buffer !== buffer) {
+      opened.buffer = buffer;
+      opened.data = null;
+      opened.view = null;
     }
-    return made;
+    return opened;
   }
 
   private wrong(message: string): LayoutError {
@@ -221,8 +185,8 @@ export class Descriptor {
 
   /** The elements as one typed array without a copy. */
   data(): TypedArray {
-    const made = this.open();
-    if (made.data !== null) return made.data;
+    const opened = this.open();
+    if (opened.data !== null) return opened.data;
     const { storage, dtype } = this;
     if (!this.isContiguous) {
       throw this.wrong(
@@ -236,9 +200,9 @@ export class Descriptor {
       );
     }
     const start = storage.start + this.bitOffset / 8;
-    made.data = new dtype.array(made.buffer as ArrayBufferLike, start, this.nbytes / dtype.array.BYTES_PER_ELEMENT);
-    storage.shownBy(made.data);
-    return made.data;
+    opened.data = new dtype.array(opened.buffer as ArrayBufferLike, start, this.nbytes / dtype.array.BYTES_PER_ELEMENT);
+    storage.shownBy(opened.data);
+    return opened.data;
   }
 }
 
@@ -250,5 +214,13 @@ export function isBitwise({ dtype, isPadded, isContiguous, bitOffset }: Descript
 /** Padded elements as vectors of bytes. No other element uses their bytes. */
 export function paddedBytes({ storage, device, shape, strides, bitOffset, strideBits }: Descriptor): Descriptor {
   const bytes = dtypeFromCode(TypeCode.uint, 8, strideBits / 8);
-  return new Descriptor(storage, bytes, device, shape, strides, bitOffset, 0);
+  return new Descriptor(storage, findLayout(bytes, device, shape, strides, 0), bitOffset);
+}
+
+/** The error for a tensor without memory. */
+export function disposed(): DisposedError {
+  return new DisposedError(
+    'Expected a live tensor but its memory was released by dispose(), using or scope(); ' +
+      'keep a second owner with x.share(), or a copy()',
+  );
 }

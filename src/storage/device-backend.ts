@@ -6,6 +6,7 @@
 import type { StreamArgument } from '../base/stream.js';
 import type { DeviceInfo, DeviceKind } from '../device.js';
 import type { Descriptor } from './descriptor.js';
+import type { Scaling } from './scaling.js';
 import type { Storage } from './storage.js';
 
 /** Describes the memory of another process in plain values, which every channel can carry. */
@@ -87,21 +88,21 @@ export interface Upload {
 export interface DeviceBackend {
   allocate(nbytes: number, device: DeviceInfo): Storage;
   /** True when {@link copy} can convert the elements of `source` to the dtype of `target`. */
-  casts?(source: Descriptor, target: Descriptor): boolean;
+  casts?(source: Descriptor, target: Descriptor, scaling: Scaling | null): boolean;
   /**
    * Copies every element into the target. At least one is on this backend's device. Both have the same dtype, unless
    * {@link casts} allows another. `isNew`: no other element uses the target's bytes, so that bits after the last packed
    * element may be overwritten.
    */
-  copy(source: Descriptor, target: Descriptor, isNew: boolean): void;
+  copy(source: Descriptor, target: Descriptor, isNew: boolean, scaling: Scaling | null): void;
   /** As `copy`, without blocking. The caller keeps both storages alive. */
-  copyAsync(source: Descriptor, target: Descriptor, isNew: boolean): Promise<void>;
+  copyAsync(source: Descriptor, target: Descriptor, isNew: boolean, scaling: Scaling | null): Promise<void>;
   /**
    * Copies parts of a contiguous host tensor, in order of their offsets, to contiguous tensors on one device, without
    * blocking. The caller keeps the host memory until it has been read. For devices that have a faster way than
-   * `copyAsync` for large amounts of plain host memory.
+   * `copyAsync` for large amounts of plain host memory; null for memory for which it has none.
    */
-  upload?(source: Descriptor, parts: readonly UploadPart[]): Upload;
+  upload?(source: Descriptor, parts: readonly UploadPart[]): Upload | null;
   /** Fills the last `count` bytes of a new storage of this backend with zero bits. */
   clear(storage: Storage, device: DeviceInfo, count: number): void;
   /**
@@ -114,6 +115,8 @@ export interface DeviceBackend {
    * streams here is ordered after that. Numbers as above.
    */
   follow(descriptor: Descriptor, stream: bigint | null): void;
+  /** Waits until no work of a device uses host-accessible memory any more. For devices that have such memory. */
+  settle?(storage: Storage, device: DeviceInfo): void;
   /** null: these devices have no streams, as in WebGPU. */
   readonly streams: StreamBackend | null;
   /** The CUDA Array Interface of memory on a CUDA device or in managed memory; undefined for other memory. */
@@ -124,10 +127,38 @@ export interface DeviceBackend {
 
 const deviceBackends = new Map<DeviceKind, DeviceBackend>();
 
+/** The subpaths with backends. */
+export type DeviceModule = 'cuda' | 'webgpu';
+
+let loadModule: ((name: DeviceModule) => void) | null = null;
+
+/** The entry of a runtime that can load modules at once calls this. In a browser a program imports them. */
+export function setModuleLoader(load: (name: DeviceModule) => void): void {
+  loadModule = load;
+}
+
+function moduleOf({ kind }: DeviceInfo): DeviceModule | null {
+  return kind.startsWith('cuda') ? 'cuda' : kind === 'webgpu' ? 'webgpu' : null;
+}
+
 /** Advice for an error about a device whose module is not loaded. */
-export function loadAdvice({ kind }: DeviceInfo): string {
-  const subpath = kind.startsWith('cuda') ? 'cuda' : kind === 'webgpu' ? 'webgpu' : null;
-  return subpath === null ? '' : `; import "dlpack/${subpath}" first`;
+export function loadAdvice(device: DeviceInfo): string {
+  const name = moduleOf(device);
+  return name === null ? '' : `; import "dlpack/${name}" first`;
+}
+
+/** The backend of a device that a program uses. Loads its module; null where that is not possible. */
+export function loadDeviceBackend(device: DeviceInfo): DeviceBackend | null {
+  const found = getDeviceBackend(device);
+  const name = moduleOf(device);
+  if (found !== null || name === null) return found;
+  loadBackend(name);
+  return getDeviceBackend(device);
+}
+
+/** Loads a module, where the runtime can. */
+export function loadBackend(name: DeviceModule): void {
+  loadModule?.(name);
 }
 
 export function setDeviceBackend(kinds: readonly DeviceKind[], backend: DeviceBackend): void {

@@ -5,22 +5,38 @@
  * relies on.
  */
 
+import {
+  arrayBufferLength,
+  arrayBufferResizable,
+  Bytes,
+  bufferOf,
+  byteLengthOf,
+  byteOffsetOf,
+  forEachOf,
+  privateWeakMap,
+  sharedBufferLength,
+} from '../base/primordials.js';
 import type { DeviceInfo } from '../device.js';
 import type { DTypeInfo } from '../dtype.js';
 import { DisposedError, UnsupportedDeviceError } from '../errors.js';
 import { type Collectable, collectLater, type Owner } from './collect.js';
+import { detach } from './detach.js';
 
 export type { Owner } from './collect.js';
 
 /** Runtimes without explicit resource management lack this symbol; `dispose()` works everywhere. */
 export const disposeSymbol: typeof Symbol.dispose = Symbol.dispose ?? (Symbol.for('Symbol.dispose') as never);
+export const asyncDisposeSymbol: typeof Symbol.asyncDispose =
+  Symbol.asyncDispose ?? (Symbol.for('Symbol.asyncDispose') as never);
 
 /**
  * The part of WebGPU's `GPUBuffer` that this package uses. Its `GPUDevice` travels with it, because two devices cannot
  * share a buffer.
  */
 export interface GPUBufferLike {
+  /** Its bytes. */
   readonly size: number;
+  /** What it may be used for: flags of `GPUBufferUsage`. */
   readonly usage: number;
 }
 
@@ -71,7 +87,7 @@ export abstract class Storage {
 
   release(): void {
     if (--this.refs !== 0) return;
-    if (this.attached !== null) freeAll(this.attached);
+    if (this.attached !== null) forEachOf(this.attached, freeOne);
     this.free();
   }
 }
@@ -90,26 +106,29 @@ export function releaseOnError<T>(held: { release(): void }, use: () => T): T {
   try {
     return use();
   } catch (error) {
-    held.release();
-    throw error;
+    throw afterError(error, () => held.release());
   }
 }
 
-// The functions as they were when this module was loaded: patched functions would receive private objects.
-const { apply } = Reflect;
-const { forEach } = Set.prototype;
-const Bytes = globalThis.Uint8Array;
-
-function freeAll(owners: ReadonlySet<Owner>): void {
-  apply(forEach, owners, [freeOne]);
+/**
+ * Runs `release` after an error, and returns that error. A deleter that throws must not hide why it was called, so its
+ * error becomes the cause of the first.
+ */
+export function afterError<E>(error: E, release: () => void): E {
+  try {
+    release();
+  } catch (cause) {
+    if (error instanceof Error && error.cause === undefined) error.cause = cause;
+  }
+  return error;
 }
+
+/** The storages that typed arrays keep alive. */
+const keptBy = privateWeakMap<object, Storage>();
 
 function freeOne(owner: Owner): void {
   owner.free();
 }
-
-const keptBy = new WeakMap<object, Storage>();
-const keepBy = WeakMap.prototype.set.bind(keptBy) as (array: object, storage: Storage) => void;
 
 /** Runs a deleter once. */
 class DeleterOwner implements Owner {
@@ -142,7 +161,7 @@ abstract class LentStorage extends Storage {
 
   override shownBy(array: object): void {
     // The typed array may outlive its tensor, and the producer's deleter must wait for the array.
-    if (this.owner !== null) keepBy(array, this);
+    if (this.owner !== null) keptBy.set(array, this);
   }
 }
 
@@ -170,9 +189,6 @@ export class BufferStorage extends LentStorage {
   }
 }
 
-/** The function as it was when this module was loaded: a patched function would receive private buffers. */
-export const clone: <T>(value: T, options?: { transfer?: ArrayBufferLike[] }) => T = globalThis.structuredClone;
-
 /** A JavaScript buffer that this package made or took over, for runtimes without native memory. */
 export class HeapStorage extends BufferStorage {
   private isShown = false;
@@ -189,11 +205,7 @@ export class HeapStorage extends BufferStorage {
   /** Detaches typed arrays over the memory, as happens for native memory. */
   protected override free(): void {
     if (!this.isShown || bufferLength(this.unchecked) === 0) return;
-    try {
-      clone(this.unchecked, { transfer: [this.unchecked as ArrayBuffer] });
-    } catch {
-      // The buffer was marked as untransferable, so the arrays keep the memory.
-    }
+    detach(this.unchecked as ArrayBuffer);
   }
 }
 
@@ -220,31 +232,12 @@ export class GpuStorage extends LentStorage {
   }
 }
 
-type Getter<T> = (value: unknown) => T;
-
-/**
- * A getter as it was when this module was loaded, so own properties and patches of user code do not affect it. A function
- * that takes the object, because V8 calls a getter directly through this form.
- */
-function getterOf<T>(prototype: object, name: string): Getter<T> | null {
-  const get = Object.getOwnPropertyDescriptor(prototype, name)?.get;
-  return get === undefined ? null : (Function.prototype.call.bind(get) as Getter<T>);
-}
-
-const typedArray = Object.getPrototypeOf(Uint8Array.prototype) as object;
-const bufferOf = getterOf<ArrayBufferLike>(typedArray, 'buffer') as Getter<ArrayBufferLike>;
-const byteOffsetOf = getterOf<number>(typedArray, 'byteOffset') as Getter<number>;
-const byteLengthOf = getterOf<number>(typedArray, 'byteLength') as Getter<number>;
-const arrayBufferLength = getterOf<number>(ArrayBuffer.prototype, 'byteLength');
-const arrayBufferResizable = getterOf<boolean>(ArrayBuffer.prototype, 'resizable');
-const sharedBufferLength =
-  typeof SharedArrayBuffer === 'undefined' ? null : getterOf<number>(SharedArrayBuffer.prototype, 'byteLength');
-
-function call<T>(getter: Getter<T> | null, value: unknown): T | null {
+/** What a getter returns; null for a value that is not of the getter's class. */
+function call<T>(getter: ((value: unknown) => T) | undefined, value: unknown): T | null {
   try {
-    return getter === null ? null : getter(value);
+    return getter === undefined ? null : getter(value);
   } catch {
-    return null; // the value is not of the getter's class
+    return null;
   }
 }
 

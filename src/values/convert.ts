@@ -4,37 +4,48 @@
  */
 
 import { cpu } from '../device.js';
-import { sizeBytes } from '../dtype.js';
+import { type DTypeInfo, dtypeFromName, isComplex, sizeBytes, TypeCode } from '../dtype.js';
 import { UnsupportedDeviceError, UnsupportedDTypeError } from '../errors.js';
 import { getBackend, type Pass, type PassAxis } from '../storage/backend.js';
 import { Descriptor, Flag } from '../storage/descriptor.js';
-import { type DeviceBackend, getDeviceBackend, loadAdvice } from '../storage/device-backend.js';
+import { type DeviceBackend, getDeviceBackend, loadAdvice, loadDeviceBackend } from '../storage/device-backend.js';
+import { findLayout } from '../storage/layouts.js';
+import type { Scaling } from '../storage/scaling.js';
 import { BufferStorage } from '../storage/storage.js';
 import { castBetween } from './cast.js';
 import { elementCodec, readBits, writeBits } from './element.js';
-import { checkConvertible, isComplex, passesOf, piecesOf } from './pass.js';
+import { checkConvertible, passesOf, piecesOf } from './pass.js';
+
+/** The scalar types whose every value is a float32. Their numbers are scaled as float32. */
+const isSingle = ({ code, bits, name }: DTypeInfo): boolean =>
+  code === TypeCode.int || code === TypeCode.uint ? bits <= 16 : bits <= 16 || name === 'float32';
 
 /** Elements that TypeScript converts, in about ten milliseconds, before it lets the event loop run. */
 const PIECE = 2 ** 18;
 
 /**
  * Writes every element of `source` into `target`, converting the dtype where they differ. `isNew`: no other element uses
- * the target's bytes.
+ * the target's bytes. Only a new target in row-major order can be scaled.
  */
-export function convertElements(source: Descriptor, target: Descriptor, isNew = false): void {
-  const device = deviceOf(source, target);
+export function convertElements(
+  source: Descriptor,
+  target: Descriptor,
+  isNew = false,
+  scaling: Scaling | null = null,
+): void {
+  const device = deviceOf(source, target, scaling);
   if (device !== null) {
-    device.copy(source, target, isNew);
+    device.copy(source, target, isNew, scaling);
     return;
   }
   const zero = prepare(source, target);
-  if (zero !== null) runPasses(zero, target);
-  runPasses(source, target);
+  if (zero !== null) runPasses(zero, target, null);
+  runPasses(source, target, scaling);
 }
 
-function runPasses(source: Descriptor, target: Descriptor): void {
+function runPasses(source: Descriptor, target: Descriptor, scaling: Scaling | null): void {
   if (target.size === 0) return;
-  const passes = passesOf(source, target);
+  const passes = passesOf(source, target, scaling);
   // By index, because a patched iterator would receive private objects.
   for (let i = 0; i < passes.length; i++) runHere(passes[i] as Pass, source, target);
 }
@@ -48,17 +59,22 @@ function runHere(pass: Pass, source: Descriptor, target: Descriptor): void {
 }
 
 /** As `convertElements`, without blocking. The caller keeps both storages alive. */
-export async function convertElementsAsync(source: Descriptor, target: Descriptor, isNew = false): Promise<void> {
-  const device = deviceOf(source, target);
-  if (device !== null) return device.copyAsync(source, target, isNew);
+export async function convertElementsAsync(
+  source: Descriptor,
+  target: Descriptor,
+  isNew = false,
+  scaling: Scaling | null = null,
+): Promise<void> {
+  const device = deviceOf(source, target, scaling);
+  if (device !== null) return device.copyAsync(source, target, isNew, scaling);
   const zero = prepare(source, target);
-  if (zero !== null) await runPassesAsync(zero, target);
-  await runPassesAsync(source, target);
+  if (zero !== null) await runPassesAsync(zero, target, null);
+  await runPassesAsync(source, target, scaling);
 }
 
-async function runPassesAsync(source: Descriptor, target: Descriptor): Promise<void> {
+async function runPassesAsync(source: Descriptor, target: Descriptor, scaling: Scaling | null): Promise<void> {
   if (target.size === 0) return;
-  const passes = passesOf(source, target);
+  const passes = passesOf(source, target, scaling);
   for (let i = 0; i < passes.length; i++) {
     const pass = passes[i] as Pass;
     if (await getBackend()?.convertAsync(pass, source.storage, target.storage)) continue;
@@ -70,10 +86,10 @@ async function runPassesAsync(source: Descriptor, target: Descriptor): Promise<v
 }
 
 /** The backend for a copy with memory that the CPU cannot access; null when the CPU can access both sides. */
-function deviceOf(source: Descriptor, target: Descriptor): DeviceBackend | null {
+function deviceOf(source: Descriptor, target: Descriptor, scaling: Scaling | null): DeviceBackend | null {
   if (source.device.isHostAccessible && target.device.isHostAccessible) return null;
   const there = source.device.isHostAccessible ? target.device : source.device;
-  const backend = getDeviceBackend(there);
+  const backend = loadDeviceBackend(there);
   if (backend === null) {
     throw new UnsupportedDeviceError(
       there.name,
@@ -87,10 +103,10 @@ function deviceOf(source: Descriptor, target: Descriptor): DeviceBackend | null 
       `Expected host memory, or the same kind of device, for a copy with '${there.name}' but received '${other.name}'; copy through the host: await x.toAsync(device, { stage: true })`,
     );
   }
-  if (source.dtype !== target.dtype && backend.casts?.(source, target) !== true) {
+  if ((scaling !== null || source.dtype !== target.dtype) && backend.casts?.(source, target, scaling) !== true) {
     throw new UnsupportedDTypeError(
       target.dtype.name,
-      `Expected a conversion that '${there.name}' supports but received '${source.dtype.name}' to '${target.dtype.name}'; convert on the host: ${there.kind === 'webgpu' ? "(await x.toAsync('cpu'))" : "x.to('cpu')"}.astype('${target.dtype.name}')`,
+      `Expected a conversion that '${there.name}' supports but received '${source.dtype.name}' to '${target.dtype.name}${scaling === null ? '' : ' with a scale'}'; convert on the host: ${there.kind === 'webgpu' ? "(await x.toAsync('cpu'))" : "x.to('cpu')"}.astype('${target.dtype.name}')`,
     );
   }
   return backend;
@@ -111,7 +127,7 @@ function scalarSource(target: Descriptor, value: unknown): Descriptor {
   const storage = new BufferStorage(new ArrayBuffer(nbytes), 0, nbytes);
   elementCodec(dtype).write(new DataView(storage.buffer()), 0, value);
   const strides = new Array(shape.length).fill(0);
-  return new Descriptor(storage, dtype, cpu, shape, strides, 0, target.flags & Flag.subBytePadded);
+  return new Descriptor(storage, findLayout(dtype, cpu, shape, strides, target.flags & Flag.subBytePadded), 0);
 }
 
 /**
@@ -131,11 +147,17 @@ type Move = (at: number, into: number) => void;
 function runPass(pass: Pass, source: Descriptor, target: Descriptor): void {
   const from = source.view();
   const to = target.view();
-  const { axes } = pass;
+  const { axes, scaling } = pass;
   const last = axes.length - 1;
   const { bits } = pass.to;
-  const isBlock = pass.from === pass.to && bits >= 8 && axes[last]?.from === bits && axes[last].to === bits;
-  const move = pass.from === pass.to ? moveBits(pass, from, to) : moveValue(pass, from, to);
+  const isMove = pass.from === pass.to && scaling === undefined;
+  const isBlock = isMove && bits >= 8 && axes[last]?.from === bits && axes[last].to === bits;
+  let position = 0; // on the scaled axis
+  const move = isMove
+    ? moveBits(pass, from, to)
+    : scaling === undefined
+      ? moveValue(pass, from, to)
+      : moveScaled(pass, scaling, from, to, () => position);
   const walk = (axis: number, at: number, into: number): void => {
     if (axis > last) {
       move(at, into);
@@ -147,8 +169,12 @@ function runPass(pass: Pass, source: Descriptor, target: Descriptor): void {
       new Uint8Array(to.buffer, to.byteOffset + into / 8, bytes.length).set(bytes);
       return;
     }
-    if (axis === last) for (let i = 0; i < length; i++) move(at + i * step, into + i * toStep);
-    else for (let i = 0; i < length; i++) walk(axis + 1, at + i * step, into + i * toStep);
+    const isScaled = axis === scaling?.axis;
+    for (let i = 0; i < length; i++) {
+      if (isScaled) position = i;
+      if (axis === last) move(at + i * step, into + i * toStep);
+      else walk(axis + 1, at + i * step, into + i * toStep);
+    }
   };
   walk(0, pass.fromBit, pass.toBit);
 }
@@ -168,4 +194,23 @@ function moveValue(pass: Pass, from: DataView, to: DataView): Move {
   const writer = elementCodec(pass.to);
   const cast = castBetween(pass.from, pass.to);
   return (at, into) => writer.write(to, into, cast(reader.read(from, at)));
+}
+
+/** Multiplies and adds with two roundings, as native/convert/rows_common.h does. */
+function moveScaled(
+  pass: Pass,
+  { scale, offset }: Scaling,
+  from: DataView,
+  to: DataView,
+  position: () => number,
+): Move {
+  const reader = elementCodec(pass.from);
+  const writer = elementCodec(pass.to);
+  const round = isSingle(pass.from) && pass.to.name !== 'float64' ? Math.fround : (number: number) => number;
+  const cast = castBetween(dtypeFromName('float64'), pass.to);
+  return (at, into) => {
+    const i = position();
+    const product = round(Number(reader.read(from, at)) * round(scale[i] as number));
+    writer.write(to, into, cast(round(product + round(offset[i] as number))));
+  };
 }

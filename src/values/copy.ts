@@ -1,14 +1,16 @@
 /** Copies of tensors: into new memory, and into an existing tensor. */
 
 import { cpu, type DeviceInfo } from '../device.js';
-import { type DTypeInfo, dtypeFromCode, TypeCode } from '../dtype.js';
+import { type DTypeInfo, dtypeFromCode, isComplex, TypeCode } from '../dtype.js';
 import { LayoutError } from '../errors.js';
 import { allocateLike, filled, rowMajor } from '../storage/allocate.js';
 import { getBackend } from '../storage/backend.js';
 import { Descriptor, Flag } from '../storage/descriptor.js';
+import { findLayout } from '../storage/layouts.js';
+import type { Scaling } from '../storage/scaling.js';
 import { BufferStorage, isShared, releaseAfter, type Storage } from '../storage/storage.js';
-import { broadcastLayout } from '../view-layout.js';
-import { convertElements } from './convert.js';
+import { broadcastExtent } from '../view-layout.js';
+import { convertElements, convertElementsAsync } from './convert.js';
 
 /** A row-major copy in new memory, flagged as a copy, by default on the same device. */
 export function copyDescriptor(source: Descriptor, device = source.device): Descriptor {
@@ -27,20 +29,26 @@ function copyInOneStep(source: Descriptor, dtype: DTypeInfo): Descriptor | null 
   return storage == null ? null : rowMajor(storage, dtype, cpu, source.shape, 0);
 }
 
-function isPlain({ lanes, isSubByte, code }: DTypeInfo): boolean {
-  return lanes === 1 && !isSubByte && code !== TypeCode.complex;
+function isPlain(dtype: DTypeInfo): boolean {
+  return dtype.lanes === 1 && !dtype.isSubByte && !isComplex(dtype);
 }
 
-/** The elements converted to a dtype, row-major in new memory on a device. */
-export function copyTo(source: Descriptor, dtype: DTypeInfo, device: DeviceInfo, flags = 0): Descriptor {
+/** The elements converted to a dtype, and scaled if that is asked for, row-major in new memory on a device. */
+export function copyTo(
+  source: Descriptor,
+  dtype: DTypeInfo,
+  device: DeviceInfo,
+  flags = 0,
+  scaling: Scaling | null = null,
+): Descriptor {
   const copy = allocateLike(source.shape, dtype, (source.flags & Flag.subBytePadded) | flags, device);
-  return filled(copy, () => convertElements(source, copy, true));
+  return filled(copy, () => convertElements(source, copy, true, scaling));
 }
 
 /** The elements as vectors of bytes, which need no alignment. Types with an alignment above one have whole bytes. */
 function asBytes({ storage, dtype, device, shape, strides, bitOffset }: Descriptor): Descriptor {
   const bytes = dtypeFromCode(TypeCode.uint, 8, dtype.itemBits / 8);
-  return new Descriptor(storage, bytes, device, shape, strides, bitOffset, 0);
+  return new Descriptor(storage, findLayout(bytes, device, shape, strides, 0), bitOffset);
 }
 
 /** A copy of misaligned elements, which are moved as bytes. */
@@ -59,22 +67,47 @@ export function copyBytes(bytes: Descriptor, dtype: DTypeInfo): Descriptor {
  * were read first.
  */
 export function copyInto(source: Descriptor, target: Descriptor): void {
-  const { shape, strides } = target;
-  // NumPy's arrays without elements have strides of zero; they repeat nothing.
-  if (strides.some((stride, axis) => stride === 0 && (shape[axis] as number) > 1) && target.size > 0) {
-    throw new LayoutError('Expected one place for each element but this tensor repeats an axis', shape, strides);
-  }
-  const from = source.derive(broadcastLayout(source.layout, shape));
+  const { shape } = target;
+  checkPlaces(target);
+  const from = source.derive(broadcastExtent(source.extent, shape));
   if (!mayOverlap(source.storage, target.storage)) {
     convertElements(from, target);
     return;
   }
   const copy = copyTo(source, source.dtype, source.device);
-  releaseAfter(copy, () => convertElements(copy.derive(broadcastLayout(copy.layout, shape)), target));
+  releaseAfter(copy, () => convertElements(copy.derive(broadcastExtent(copy.extent, shape)), target));
+}
+
+/**
+ * As `copyInto`, without blocking: the way from a GPU into host memory that exists. Holds both storages meanwhile, so that
+ * the caller may dispose the tensors.
+ */
+export async function copyIntoAsync(source: Descriptor, target: Descriptor): Promise<void> {
+  checkPlaces(target);
+  const from = source.derive(broadcastExtent(source.extent, target.shape));
+  if (mayOverlap(source.storage, target.storage)) {
+    copyInto(source, target);
+    return;
+  }
+  source.storage.refs++;
+  target.storage.refs++;
+  try {
+    await convertElementsAsync(from, target);
+  } finally {
+    source.storage.release();
+    target.storage.release();
+  }
+}
+
+/** Throws unless each element of a target has its own place. */
+export function checkPlaces({ shape, strides, size }: Descriptor): void {
+  // NumPy's arrays without elements have strides of zero; they repeat nothing.
+  if (size === 0 || !strides.some((stride, axis) => stride === 0 && (shape[axis] as number) > 1)) return;
+  throw new LayoutError('Expected one place for each element but this tensor repeats an axis', shape, strides);
 }
 
 /** Two storages can share one memory: an import and its source, `Tensor.wrap(x.data)` and `x`, shared buffers. */
-function mayOverlap(a: Storage, b: Storage): boolean {
+export function mayOverlap(a: Storage, b: Storage): boolean {
   if (a === b) return true;
   const areBuffers = a instanceof BufferStorage && b instanceof BufferStorage;
   if (areBuffers && a.buffer() === b.buffer()) return true;

@@ -1,6 +1,6 @@
 /** One element in memory: converts bits at a bit offset to a JavaScript value and back, for every dtype. */
 
-import { type Complex, type DTypeInfo, dtypeFromName, TypeCode } from '../dtype.js';
+import { type Complex, type DTypeInfo, dtypeFromName, isComplex, TypeCode } from '../dtype.js';
 import { ArgumentTypeError, ArgumentValueError } from '../errors.js';
 import { miniFloat } from './minifloat.js';
 
@@ -186,8 +186,8 @@ export function lanesCodec({ name, base, lanes }: DTypeInfo, step: number): Elem
 }
 
 /** The dtype of the real and the imaginary part of a complex dtype. */
-export function partOf({ bits }: DTypeInfo): DTypeInfo {
-  return dtypeFromName(`float${bits / 2}`);
+export function partOf({ code, bits }: DTypeInfo): DTypeInfo {
+  return dtypeFromName(code === TypeCode.bcomplex ? 'bfloat16' : `float${bits / 2}`);
 }
 
 function make(dtype: DTypeInfo): ElementCodec {
@@ -200,10 +200,8 @@ function make(dtype: DTypeInfo): ElementCodec {
       return wideIntegerCodec(dtype);
     case TypeCode.bool:
       return boolCodec;
-    case TypeCode.complex:
-      return complexCodec(elementCodec(partOf(dtype)), dtype.bits / 2);
     default:
-      return floatCodec(dtype);
+      return isComplex(dtype) ? complexCodec(elementCodec(partOf(dtype)), dtype.bits / 2) : floatCodec(dtype);
   }
 }
 

@@ -3,7 +3,7 @@
  * the type, at most eight after the point. It has an exponent where plain digits would hide small or large values.
  */
 
-import { type Complex, type DTypeInfo, dtypeFromName, TypeCode } from '../dtype.js';
+import { type Complex, type DTypeInfo, dtypeFromName, isComplex, TypeCode } from '../dtype.js';
 import { type ElementValue, partOf } from './element.js';
 import { miniFloat } from './minifloat.js';
 
@@ -117,7 +117,7 @@ function complexFormat(values: readonly Complex[], dtype: DTypeInfo): Format<Com
 }
 
 function scalarFormat(values: readonly ElementValue[], dtype: DTypeInfo): Format<ElementValue> {
-  if (dtype.code === TypeCode.complex) {
+  if (isComplex(dtype)) {
     return complexFormat(values as readonly Complex[], dtype) as Format<ElementValue>;
   }
   const isFloat = typeof values[0] === 'number' && dtype.code !== TypeCode.int && dtype.code !== TypeCode.uint;

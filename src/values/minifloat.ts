@@ -1,6 +1,7 @@
 /** Small floating-point formats: one decoder and one encoder over a table of formats. */
 
 import type { BaseDType } from '../dtype.js';
+import { smallFloats } from '../dtype-table.js';
 
 /** The special values at the top of the range: infinities and NaNs, one NaN, NaN in place of -0, or only numbers. */
 export type Specials = 'ieee' | 'fn' | 'fnuz' | 'none';
@@ -12,24 +13,7 @@ export interface Format {
   readonly specials: Specials;
 }
 
-function format(exponentBits: number, mantissaBits: number, bias: number, specials: Specials): Format {
-  return { exponentBits, mantissaBits, bias, specials };
-}
-
-const formats: Partial<Record<BaseDType, Format>> = {
-  float16: format(5, 10, 15, 'ieee'),
-  bfloat16: format(8, 7, 127, 'ieee'),
-  float8_e3m4: format(3, 4, 3, 'ieee'),
-  float8_e4m3: format(4, 3, 7, 'ieee'),
-  float8_e4m3b11fnuz: format(4, 3, 11, 'fnuz'),
-  float8_e4m3fn: format(4, 3, 7, 'fn'),
-  float8_e4m3fnuz: format(4, 3, 8, 'fnuz'),
-  float8_e5m2: format(5, 2, 15, 'ieee'),
-  float8_e5m2fnuz: format(5, 2, 16, 'fnuz'),
-  float6_e2m3fn: format(2, 3, 1, 'none'),
-  float6_e3m2fn: format(3, 2, 3, 'none'),
-  float4_e2m1fn: format(2, 1, 1, 'none'),
-};
+const formats: Partial<Record<BaseDType, Format>> = smallFloats;
 
 /** Reads and writes the bit pattern of one format. */
 export interface MiniFloat {

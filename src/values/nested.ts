@@ -6,7 +6,7 @@
 import { cpu } from '../device.js';
 import { type Complex, type DType, type DTypeInfo, dtypeOfArray, parseDType, type TypedArray } from '../dtype.js';
 import { ArgumentTypeError, adviceFor, LayoutError } from '../errors.js';
-import { checkShape, MAX_NDIM, tooLarge } from '../layout.js';
+import { checkShape, MAX_NDIM } from '../layout.js';
 import { allocateLike, filled, rowMajor } from '../storage/allocate.js';
 import { getBackend } from '../storage/backend.js';
 import type { Descriptor } from '../storage/descriptor.js';
@@ -19,7 +19,7 @@ export type NestedSource = number | bigint | boolean | Complex | TypedArray | re
  * The type of the values in nested arrays, up to twelve levels deep, because recursive types such as that of
  * `toArray()` have no end.
  */
-type LeafOf<S, Levels extends unknown[] = []> = Levels['length'] extends 12
+export type LeafOf<S, Levels extends unknown[] = []> = Levels['length'] extends 12
   ? never
   : S extends readonly (infer Row)[]
     ? LeafOf<Row, [...Levels, unknown]>
@@ -29,7 +29,8 @@ type LeafOf<S, Levels extends unknown[] = []> = Levels['length'] extends 12
         ? number
         : S;
 
-type DTypeOfValues<V> = 0 extends 1 & V // any
+/** The dtype that `Tensor.from` infers for values. */
+export type DTypeOfValues<V> = 0 extends 1 & V // any
   ? DType
   : [V] extends [number]
     ? 'float64'
@@ -121,13 +122,38 @@ function inferDType(source: NestedSource, shape: readonly number[]): DType {
 
 function notValues(value: unknown, { length }: readonly number[]): ArgumentTypeError {
   const expected = 'numbers, bigints, booleans or { re, im }, in nested arrays, a typed array or a tensor';
-  // Tensors in an array are not joined, whichever library made them.
-  return new ArgumentTypeError('source', expected, value, length === 0 ? adviceFor(value) : '');
+  const isTensor = adviceFor(value) !== '';
+  const join = 'join tensors with Tensor.stack([x, y])';
+  return new ArgumentTypeError('source', expected, value, length === 0 ? adviceFor(value) : isTensor ? join : '');
+}
+
+/**
+ * The most values and arrays of nested arrays. Engines keep longer arrays in a slow form, and end the process when there is
+ * no memory for one.
+ */
+const MAX_NESTED = 2 ** 25;
+
+/** Throws for a shape of too many values and arrays. A shape such as [1e9, 0] has no elements, but a billion arrays. */
+function checkNested(shape: readonly number[], { lanes }: DTypeInfo): void {
+  let count = 1;
+  let total = 1;
+  for (let axis = 0; axis < shape.length; axis++) {
+    count *= shape[axis] as number;
+    total += count;
+  }
+  if (lanes > 1) total += count * lanes;
+  if (total <= MAX_NESTED) return;
+  throw new LayoutError(
+    `Expected at most ${MAX_NESTED} values and arrays but the shape [${shape.join(', ')}] needs ${total}; ` +
+      'use data, get() or a slice()',
+    shape,
+  );
 }
 
 /** The elements of a tensor in nested arrays, one level for each axis. */
 export function nestElements(descriptor: Descriptor): unknown {
-  const { dtype, size, bitOffset } = descriptor;
+  const { dtype, size, bitOffset, shape } = descriptor;
+  checkNested(shape, dtype);
   return nestFrom(descriptor, elementCodec(dtype), size > 0 ? descriptor.view() : null, 0, bitOffset);
 }
 
@@ -143,7 +169,6 @@ function nestFrom(
   if (axis === shape.length) return codec.read(view as DataView, start);
   const length = shape[axis] as number;
   const step = (strides[axis] as number) * descriptor.strideBits;
-  if (length >= 2 ** 32) throw tooLarge('a slice() with axes of at most 2^32', shape); // no array is longer
   const row = new Array<unknown>(length);
   if (axis === shape.length - 1)
     for (let i = 0; i < length; i++) row[i] = codec.read(view as DataView, start + i * step);
@@ -172,4 +197,11 @@ export function writeFew(array: TypedArray, dtype: DTypeInfo): Descriptor | null
   const { length } = array;
   const storage = getBackend()?.writeFew(array, length, dtype);
   return storage == null ? null : rowMajor(storage, dtype, cpu, [length], 0);
+}
+
+/** Nested arrays of values as JSON can hold them: without bigints, of which large ones become text. */
+export function jsonOf(value: unknown): unknown {
+  if (typeof value === 'bigint') return Number.isSafeInteger(Number(value)) ? Number(value) : String(value);
+  if (value instanceof Uint8Array) return [...value];
+  return Array.isArray(value) ? value.map(jsonOf) : value;
 }

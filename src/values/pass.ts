@@ -3,32 +3,32 @@
  * axes, so that one small loop, here or in native code, serves all dtypes and layouts.
  */
 
-import { type DTypeInfo, dtypeFromName, TypeCode } from '../dtype.js';
+import { type DTypeInfo, dtypeFromName, isComplex, TypeCode } from '../dtype.js';
 import { UnsupportedDTypeError } from '../errors.js';
 import type { Pass, PassAxis } from '../storage/backend.js';
 import type { Descriptor } from '../storage/descriptor.js';
+import type { Scaling } from '../storage/scaling.js';
 import { partOf } from './element.js';
 
-type Axis = { -readonly [Name in keyof PassAxis]: PassAxis[Name] };
+type Axis = { -readonly [Name in keyof PassAxis]: PassAxis[Name] } & { isScaled?: true };
 
 /** The scalar type of a lane. */
 function scalarOf(dtype: DTypeInfo): DTypeInfo {
   return dtypeFromName(dtype.base);
 }
 
-export function isComplex(dtype: DTypeInfo): boolean {
-  return dtype.code === TypeCode.complex;
-}
-
-/** The passes that write `source` into `target`. Both have the same shape, which is not empty. */
-export function passesOf(source: Descriptor, target: Descriptor): Pass[] {
+/**
+ * The passes that write `source` into `target`. Both have the same shape, which is not empty. Only a target in row-major
+ * order can be scaled.
+ */
+export function passesOf(source: Descriptor, target: Descriptor, scaling: Scaling | null = null): Pass[] {
   let from = scalarOf(source.dtype);
   let to = scalarOf(target.dtype);
   const { lanes } = source.dtype;
   if (from !== to || lanes !== target.dtype.lanes) checkConvertible(source.dtype, target.dtype);
   const { strideBits: fromBits } = source;
   const { strideBits: toBits } = target;
-  const step = target.isContiguous ? stepOf(source) : null;
+  const step = target.isContiguous && (scaling?.axis ?? -1) < 0 ? stepOf(source) : null;
   const axes: Axis[] =
     step !== null
       ? [{ length: source.size, from: step * fromBits, to: toBits }]
@@ -37,6 +37,8 @@ export function passesOf(source: Descriptor, target: Descriptor): Pass[] {
           from: (source.strides[i] as number) * fromBits,
           to: (target.strides[i] as number) * toBits,
         }));
+  const scaled = scaling === null ? undefined : axes[scaling.axis];
+  if (scaled !== undefined) scaled.isScaled = true;
   if (lanes > 1) axes.push({ length: lanes, from: from.bits, to: to.bits });
   if (from !== to && to.code !== TypeCode.bool) {
     // Real and imaginary parts form one more axis. A cast to a real type reads only the real part.
@@ -44,7 +46,13 @@ export function passesOf(source: Descriptor, target: Descriptor): Pass[] {
     if (isComplex(from)) from = partOf(from);
     if (isComplex(to)) to = partOf(to);
   }
-  return wholeBytes(merge(from, to, source.bitOffset, target.bitOffset, axes));
+  const pass = merge(from, to, source.bitOffset, target.bitOffset, axes);
+  return scaling === null ? wholeBytes(pass) : [{ ...pass, scaling: { ...scaling, axis: axisOf(pass) } }];
+}
+
+/** The axis that is scaled; -1 when none is, also because it has one element. */
+function axisOf({ axes }: Pass): number {
+  return axes.findIndex((axis: Axis) => axis.isScaled);
 }
 
 /** The stride of all elements in row-major order: 1, 0 for a repeated value, or null when there is no such stride. */
@@ -91,7 +99,13 @@ function merge(from: DTypeInfo, to: DTypeInfo, fromStart: number, toStart: numbe
   const merged: Axis[] = [];
   for (const axis of axes.filter(({ length }) => length !== 1).sort((a, b) => b.to - a.to)) {
     const outer = merged[merged.length - 1];
-    if (outer !== undefined && outer.from === axis.from * axis.length && outer.to === axis.to * axis.length) {
+    const isAlone = axis.isScaled || outer?.isScaled;
+    if (
+      !isAlone &&
+      outer !== undefined &&
+      outer.from === axis.from * axis.length &&
+      outer.to === axis.to * axis.length
+    ) {
       outer.length *= axis.length;
       outer.from = axis.from;
       outer.to = axis.to;
@@ -135,7 +149,17 @@ export function* piecesOf(pass: Pass, limit: number): Generator<Pass> {
   const rows = Math.max(1, Math.floor(limit / (size / length)));
   for (let row = 0; row < length; row += rows) {
     const piece = { ...pass, fromBit: pass.fromBit + row * from, toBit: pass.toBit + row * to };
-    if (rows === 1) yield* piecesOf({ ...piece, axes: rest }, limit);
-    else yield { ...piece, axes: [{ ...first, length: Math.min(rows, length - row) }, ...rest] };
+    const count = Math.min(rows, length - row);
+    const scaling = pass.scaling && { scaling: partOfScaling(pass.scaling, row, count, rows === 1) };
+    if (rows === 1) yield* piecesOf({ ...piece, ...scaling, axes: rest }, limit);
+    else yield { ...piece, ...scaling, axes: [{ ...first, length: count }, ...rest] };
   }
+}
+
+/** The scaling of some rows of the first axis. `isOne`: the axis disappears. */
+function partOfScaling(scaling: Scaling, row: number, count: number, isOne: boolean): Scaling {
+  const { scale, offset, axis } = scaling;
+  if (axis !== 0) return isOne && axis > 0 ? { ...scaling, axis: axis - 1 } : scaling;
+  const end = row + count;
+  return { scale: scale.subarray(row, end), offset: offset.subarray(row, end), axis: isOne ? -1 : 0 };
 }

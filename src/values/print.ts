@@ -1,12 +1,12 @@
 /** Tensors as text: a head line, and the values in NumPy's layout, summarised when there are many. */
 
 import { isDLPackError } from '../errors.js';
-import type { Layout } from '../layout.js';
+import type { Extent } from '../layout.js';
 import { allocateLike, filled } from '../storage/allocate.js';
 import { type Descriptor, Flag } from '../storage/descriptor.js';
 import { getDeviceBackend } from '../storage/device-backend.js';
 import { releaseAfter } from '../storage/storage.js';
-import { sliceLayout } from '../view-layout.js';
+import { sliceExtent } from '../view-layout.js';
 import { convertElements, convertElementsAsync } from './convert.js';
 import { type ElementValue, elementCodec } from './element.js';
 import { formatFor } from './format.js';
@@ -50,6 +50,11 @@ export async function formatTensorAsync(kind: string, descriptor: Descriptor): P
   }
 }
 
+/** A text inside of others, whose lines after the first begin further right. */
+export function indented(text: string, columns: number): string {
+  return columns > 0 ? text.replaceAll('\n', `\n${' '.repeat(columns)}`) : text;
+}
+
 function headOf(kind: string, { dtype, shape, device, isReadOnly }: Descriptor): string {
   return `${kind} ${dtype.name} [${shape.join(', ')}] ${device.name}${isReadOnly ? ' read-only' : ''}`;
 }
@@ -71,7 +76,7 @@ function shownParts(descriptor: Descriptor): ShownParts {
   const shape = descriptor.shape.map((length, axis) => (isCut(descriptor, axis) ? 2 * EDGE : length));
   const shown = allocateLike(shape, descriptor.dtype, descriptor.flags & Flag.subBytePadded);
   const parts: (readonly [Descriptor, Descriptor])[] = [];
-  const add = (axis: number, from: Layout, to: Layout): void => {
+  const add = (axis: number, from: Extent, to: Extent): void => {
     if (axis === shape.length) {
       parts.push([descriptor.derive(from), shown.derive(to)]);
       return;
@@ -81,10 +86,10 @@ function shownParts(descriptor: Descriptor): ShownParts {
     ends.forEach((start, i) => {
       const count = ends.length === 1 ? length : EDGE;
       const part = (first: number) => [...new Array<null>(axis).fill(null), [first, first + count] as const];
-      add(axis + 1, sliceLayout(from, part(start)), sliceLayout(to, part(i * EDGE)));
+      add(axis + 1, sliceExtent(from, part(start)), sliceExtent(to, part(i * EDGE)));
     });
   };
-  if (descriptor.size > 0) add(0, descriptor.layout, shown.layout);
+  if (descriptor.size > 0) add(0, descriptor.extent, shown.extent);
   return { shown, parts };
 }
 
