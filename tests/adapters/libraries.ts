@@ -36,3 +36,32 @@ export function loadTensorFlow<T>(): T {
   load('@tensorflow/tfjs-backend-wasm');
   return tf;
 }
+
+interface OpenCV {
+  Mat?: unknown;
+  onRuntimeInitialized?: () => void;
+}
+
+/** OpenCV.js, inside of an object, because an `await` of the module would call its `then` again and again. */
+export async function loadOpenCV<T>(): Promise<{ cv: T }> {
+  const module = load<OpenCV | Promise<OpenCV>>('@techstark/opencv-js');
+  const cv = module instanceof Promise ? await module : module;
+  if (cv.Mat === undefined) {
+    await new Promise<void>((resolve) => {
+      cv.onRuntimeInitialized = resolve;
+    });
+  }
+  return { cv: cv as T };
+}
+
+/** MediaPipe's vision tasks. The module is made for a page, and its masks need none. */
+export async function loadMediaPipe<T>(): Promise<T> {
+  const scope = globalThis as Record<string, unknown>;
+  const absent = ['self', 'document'].filter((name) => scope[name] === undefined);
+  for (const name of absent) scope[name] = name === 'self' ? globalThis : {};
+  try {
+    return await loadModule<T>('@mediapipe/tasks-vision/vision_bundle.mjs');
+  } finally {
+    for (const name of absent) delete scope[name];
+  }
+}

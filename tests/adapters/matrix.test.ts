@@ -14,7 +14,8 @@ import { dtypes, type Found, oneOf, rowOf, type Verdict } from './matrix-row.js'
 import { loadPeers, type Peer } from './peers.js';
 
 const needed = ['onnxruntime-node', '@huggingface/transformers', '@tensorflow/tfjs-backend-wasm', '@jax-js/jax'];
-const absent = [...needed, '@stdlib/ndarray-ctor', 'zarrita'].map(missing).find((name) => name !== false) ?? false;
+const more = ['@stdlib/ndarray-ctor', 'zarrita', 'numpy-ts', '@techstark/opencv-js', '@duckdb/node-api'];
+const absent = [...needed, ...more, '@mediapipe/tasks-vision'].map(missing).find((name) => name !== false) ?? false;
 const start = (peer: Peer) => peer.shape.map(() => 0);
 
 /** Zeros except for the last element, because libraries may store equal elements as one. */

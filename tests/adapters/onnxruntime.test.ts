@@ -109,8 +109,8 @@ testWith(absent, 'onnxruntime: the library keeps the memory of a tensor that was
 });
 
 testWith(absent, 'onnxruntime: memory is freed when the library has dropped it', async () => {
-  const { stats } = await import('dlpack/native');
-  const before = stats().storages;
+  const { liveCounts } = await import('dlpack/debug');
+  const before = liveCounts().storages;
   (() => {
     for (let i = 0; i < 10; i++) {
       const x = Tensor.zeros([64], 'float32');
@@ -118,7 +118,7 @@ testWith(absent, 'onnxruntime: memory is freed when the library has dropped it',
       x.dispose();
     }
   })();
-  ok(await collectUntil(() => stats().storages <= before), `${stats().storages} of ${before}`);
+  ok(await collectUntil(() => liveCounts().storages <= before), `${liveCounts().storages} of ${before}`);
 });
 
 testWith(absent, 'onnxruntime: dtypes that the library lacks', () => {

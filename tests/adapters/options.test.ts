@@ -2,32 +2,34 @@
 
 import { Tensor } from 'dlpack';
 import * as adapters from 'dlpack/adapters';
-import { equal, ok, throws } from '../assert.js';
+import { equal, throws } from '../assert.js';
 import { test } from '../harness.js';
 
 type AnyFunction = (...args: unknown[]) => unknown;
 
-/** The arguments before the options; no entry: the function has no options. */
-const places: Record<string, number> = {
-  fromMLTensor: 2,
-  toArrow: 2,
-  toImageData: 2,
-  toJaxJs: 2,
-  toLiteRT: 2,
-  toNdarray: 2,
-  toOnnxRuntime: 2,
-  toSharp: 2,
-  toStdlib: 2,
-  toTensorFlow: 2,
-  toTransformers: 2,
-  toZarrita: 1,
-};
-const without = ['toAudioBuffer', 'toMLTensor', 'toTvmjs', 'toVideoFrame'];
-const more: Record<string, object> = {
+/** The options of each function beside `copy`, and `adopt` for `fromX`. */
+const own: Record<string, object> = {
   fromArrow: { nulls: 1 },
   fromAudioBuffer: { channel: 0 },
+  fromDuckDB: { nulls: 1 },
+  fromJaxJs: { gpuDevice: {} },
+  fromLiteRT: { gpuDevice: {} },
+  fromMLTensor: { context: {}, gpuDevice: {} },
+  fromOnnxRuntime: { gpuDevice: {} },
   fromSharp: { dtype: 1 },
+  fromTensorFlow: { backend: {} },
+  fromTransformers: { gpuDevice: {} },
+  fromTypeGPU: { gpuDevice: {} },
+  toAudioBuffer: { sampleRate: 1 },
+  toJaxJs: { gpuDevice: {} },
+  toLiteRT: { gpuDevice: {} },
+  toOnnxRuntime: { gpuDevice: {} },
+  toTransformers: { gpuDevice: {} },
+  toTvmjs: { device: {} },
+  toVideoFrame: { timestamp: 1, duration: 1 },
 };
+/** A chunk of zarrita is a plain object, so its `toX` takes no library. */
+const withoutLibrary = ['toZarrita'];
 
 /** What a call throws or rejects with. */
 async function failureOf(call: () => unknown): Promise<unknown> {
@@ -40,16 +42,14 @@ async function failureOf(call: () => unknown): Promise<unknown> {
 
 const x = Tensor.from([1, 2], { dtype: 'float32' });
 for (const [name, convert] of Object.entries(adapters).filter(([key]) => /^(from|to)[A-Z]/.test(key))) {
-  if (without.includes(name)) continue;
   const isFrom = name.startsWith('from');
-  const before = (places[name] ?? (isFrom ? 1 : 0)) - 1;
+  // One shape for all: fromX(object, options), toX(tensor, library, options).
   const call = (options: unknown): Promise<unknown> => {
-    const args = [isFrom ? {} : x, ...new Array(before).fill({}), options];
+    const args = isFrom ? [{}, options] : withoutLibrary.includes(name) ? [x, options] : [x, {}, options];
     return failureOf(() => (convert as AnyFunction)(...args));
   };
 
   test(`${name} names an unknown option and the nearest known one`, async () => {
-    ok(before >= 0, 'this test has no place for its options');
     const [unknown, wrong] = [await call({ cpoy: true }), await call('copy')];
     throws('TypeError', "received 'cpoy' (string); did you mean 'copy'?", () => {
       throw unknown;
@@ -59,15 +59,20 @@ for (const [name, convert] of Object.entries(adapters).filter(([key]) => /^(from
     });
   });
 
-  test(`${name} takes its own options`, async () => {
-    const names = isFrom ? { adopt: false, backend: undefined, ...more[name] } : {};
-    const error = await call({ copy: undefined, gpuDevice: undefined, ...names });
-    equal(String(error).includes('for options'), false, String(error));
+  test(`${name} takes its own options, and no others`, async () => {
+    const isRefused = async (options: object) => String(await call(options)).includes('for options');
+    const names = { copy: undefined, ...(isFrom ? { adopt: false } : {}), ...own[name] };
+    equal(await isRefused(names), false);
+    for (const other of ['adopt', 'gpuDevice', 'backend', 'device', 'nulls', 'sampleRate']) {
+      if (name === 'fromVideoFrame' && other === 'device') continue; // a tensor on the GPU, with the options of fromImage
+      equal(await isRefused({ [other]: undefined }), !(other in names), other);
+    }
   });
 }
 
 test('adapt passes its options on', () => {
   const image = { data: new Uint8ClampedArray(4), width: 1, height: 1 };
   throws('TypeError', "did you mean 'adopt'?", () => adapters.adapt(image, { adpot: true } as never));
+  throws('TypeError', 'gpuDevice', () => adapters.adapt(image, { gpuDevice: {} }));
   equal(adapters.adapt(image, { copy: true }).shape, [1, 1, 4]);
 });

@@ -7,7 +7,7 @@ import { testWith } from '../harness.js';
 import { load, missing } from './libraries.js';
 import { loadPeers } from './peers.js';
 
-type From = (value: object, context?: object) => Tensor | Promise<Tensor>;
+type From = (value: object, options?: object) => Tensor | Promise<Tensor>;
 
 const libraries = [
   'onnxruntime-node',
@@ -18,6 +18,10 @@ const libraries = [
   '@stdlib/ndarray-ctor',
   'apache-arrow',
   'sharp',
+  'numpy-ts',
+  '@techstark/opencv-js',
+  '@duckdb/node-api',
+  '@mediapipe/tasks-vision',
 ];
 const absent = libraries.map(missing).find((name) => name !== false) ?? false;
 
@@ -49,7 +53,7 @@ testWith(absent, 'every fromX of every other library works or throws a typed err
     const pair = `${name} of ${library}`;
     pairs++;
     try {
-      const tensor = await from(object, name === 'fromMLTensor' ? context : undefined);
+      const tensor = await from(object, name === 'fromMLTensor' ? { context } : undefined);
       seen.add(pair);
       equal(
         tensor.toArray(),

@@ -2,7 +2,7 @@
 
 import { type DType, Tensor, type TypedArray } from 'dlpack';
 import * as adapters from 'dlpack/adapters';
-import { load, loadModule, loadTensorFlow } from './libraries.js';
+import { load, loadMediaPipe, loadModule, loadOpenCV, loadTensorFlow } from './libraries.js';
 
 /** One library, or one backend of a library. */
 export interface Peer {
@@ -36,6 +36,9 @@ const depths: Partial<Record<DType, string>> = {
   complex64: 'complex',
 };
 
+/** The typed arrays of a Mat of OpenCV.js, in the order of its depths. */
+const matArrays = ['data', 'data8S', 'data16U', 'data16S', 'data32S', 'data32F', 'data64F'];
+
 const flat = (rows: unknown): number[] => [rows].flat(9) as number[];
 
 /** The peers that run in Node, Bun and Deno. `use` makes the library's backend current. */
@@ -51,6 +54,13 @@ export async function loadPeers(): Promise<(Peer & { use?: () => Promise<unknown
   const arrow: Library = load('apache-arrow');
   const sharp: Library = load('sharp');
   const zarr: Library = await loadModule('zarrita/dist/src/index.js');
+  const numpy: Library = await loadModule('numpy-ts/dist/esm/index.js');
+  const { cv } = await loadOpenCV<Library>();
+  const duckdb: Library = load('@duckdb/node-api');
+  const vision = await loadMediaPipe<Library>();
+  const rows = (data: TypedArray, dtype: DType): Tensor => Tensor.wrap(data, { dtype, shape: [2, 3] });
+  /** The vector of the only chunk. */
+  const toVector = (x: Tensor): object => (adapters.toDuckDB(x, duckdb)[0] as Library).getColumnVector(0);
 
   const tensorflow = {
     library: '@tensorflow/tfjs-core',
@@ -103,7 +113,7 @@ export async function loadPeers(): Promise<(Peer & { use?: () => Promise<unknown
       name: 'jax-js, CPU',
       library: '@jax-js/jax',
       shape: [2, 3],
-      make: (data, dtype) => adapters.toJaxJs(Tensor.wrap(data, { dtype, shape: [2, 3] }), jax.numpy) as object,
+      make: (data, dtype) => adapters.toJaxJs(rows(data, dtype), jax.numpy) as object,
       read: (object: Library) => object.ref.dataSync(),
       from: adapters.fromJaxJs,
       to: (x) => adapters.toJaxJs(x, jax.numpy as adapters.JaxModule<object>),
@@ -176,9 +186,56 @@ export async function loadPeers(): Promise<(Peer & { use?: () => Promise<unknown
         const info = { width: 1, height: 2, channels: 3, depth };
         return { data: new Uint8Array(buffer, byteOffset, byteLength), info, elements: data };
       },
-      read: async (object: Library) => object.elements ?? (await object.raw().toBuffer()),
+      read: async (object: Library) => {
+        if (object.elements) return object.elements;
+        // Pixels with more than 8 bits keep their values in this colour space.
+        const { space, depth } = await object.metadata();
+        if (space === 'rgb16') object.pipelineColourspace('rgb16').toColourspace('rgb16');
+        return adapters.fromSharp(await object.raw({ depth }).toBuffer({ resolveWithObject: true })).data;
+      },
       from: adapters.fromSharp,
       to: (x) => adapters.toSharp(x, sharp) as object,
+    },
+    {
+      name: 'numpy-ts',
+      library: 'numpy-ts',
+      shape: [2, 3],
+      make: (data, dtype) => adapters.toNumpyTs(rows(data, dtype), numpy),
+      // Complex numbers are pairs, of which the first is the real part.
+      read: ({ storage: { data, dtype } }: Library) =>
+        dtype.startsWith('complex') ? data.filter((_: number, i: number) => i % 2 === 0) : data,
+      from: adapters.fromNumpyTs,
+      to: (x) => adapters.toNumpyTs(x, numpy),
+      why: 'the library has its own memory',
+    },
+    {
+      name: 'OpenCV.js, Mat',
+      library: '@techstark/opencv-js',
+      shape: [2, 3],
+      make: (data, dtype) => adapters.toOpenCV(rows(data, dtype), cv),
+      read: (object: Library) => object[matArrays[object.depth()] as string],
+      from: adapters.fromOpenCV,
+      to: (x) => adapters.toOpenCV(x, cv),
+      why: 'the library has its own memory',
+    },
+    {
+      name: 'DuckDB, vector',
+      library: '@duckdb/node-api',
+      shape: [6],
+      make: (data, dtype) => toVector(Tensor.wrap(data, { dtype, shape: [6] })),
+      read: (object: Library) => [0, 1, 2, 3, 4, 5].map((i) => object.getItem(i)),
+      from: adapters.fromDuckDB,
+      to: toVector,
+      why: 'the library has its own memory',
+    },
+    {
+      name: 'MediaPipe, MPMask',
+      library: '@mediapipe/tasks-vision',
+      shape: [2, 3],
+      make: (data, dtype) => adapters.toMediaPipe(rows(data, dtype), vision),
+      read: (object: Library) => (object.hasUint8Array() ? object.getAsUint8Array() : object.getAsFloat32Array()),
+      from: adapters.fromMediaPipe,
+      to: (x) => adapters.toMediaPipe(x, vision),
     },
   ];
 }

@@ -1,5 +1,5 @@
 import 'dlpack/adapters/register';
-import { fromDLPack, Tensor } from 'dlpack';
+import { type DLPackSource, fromDLPack, Tensor } from 'dlpack';
 import { addressOf } from 'dlpack/native';
 import { type FFIFunction, getGlobalFunc, loadModule } from 'dlpack/tvm-ffi';
 import { equal, throws } from '../assert.js';
@@ -67,8 +67,8 @@ test('register: the protocol comes first, and other objects are refused as befor
   const own = Tensor.from([7]);
   const producer = Object.assign(tensor(), { [Symbol.for('dlpack')]: () => own[Symbol.for('dlpack') as never] });
   throws('TypeError', 'ManagedTensor', () => fromDLPack(producer));
-  throws('TypeError', 'Symbol.for("dlpack")', () => fromDLPack({}));
-  throws('TypeError', 'Tensor.from', () => fromDLPack([1]));
+  throws('TypeError', 'Symbol.for("dlpack")', () => fromDLPack({} as DLPackSource));
+  throws('TypeError', 'Tensor.from', () => fromDLPack([1] as never));
 });
 
 testWith(missing, 'register: Python functions take tensors of libraries', () => {

@@ -61,9 +61,9 @@ test('WebNN: elements are read and written, a rented buffer is destroyed exactly
     writeTensor: (_: object, data: ArrayBufferView) => void written.push(data),
     exportToGPU: async () => ({ size: 8, usage: 128, destroy: () => void destroyed++ }),
   };
-  equal((await fromMLTensor(tensor, context)).toArray(), [1, 2]);
-  await rejects('BufferError', 'WebNN copies', fromMLTensor(tensor, context, { copy: false }));
-  const rented = await fromMLTensor(tensor, context, { gpuDevice: {} });
+  equal((await fromMLTensor(tensor, { context })).toArray(), [1, 2]);
+  await rejects('BufferError', 'WebNN copies', fromMLTensor(tensor, { context, copy: false }));
+  const rented = await fromMLTensor(tensor, { context, gpuDevice: {} });
   equal([rented.device.split(':')[0], destroyed], ['webgpu', 0]);
   rented.dispose();
   rented.dispose();
@@ -72,7 +72,7 @@ test('WebNN: elements are read and written, a rented buffer is destroyed exactly
   equal([made.shape, [...(written[0] as Float32Array)]], [[2], [3, 4]]);
   throws('TypeError', 'await fromMLTensor', () => adapt(tensor));
   const large = { ...tensor, shape: [3] };
-  await rejects('LayoutError', '12 bytes', fromMLTensor(large, context, { gpuDevice: {} }));
+  await rejects('LayoutError', '12 bytes', fromMLTensor(large, { context, gpuDevice: {} }));
   equal(destroyed, 2, 'an error ends the rent');
   const failing = {
     ...context,
@@ -141,7 +141,7 @@ test('images and audio: shapes, copies and errors', async () => {
       init.push(options);
     }
   }
-  toVideoFrame(Tensor.zeros([2, 1, 4], 'uint8'), { timestamp: 5 }, Frame);
+  toVideoFrame(Tensor.zeros([2, 1, 4], 'uint8'), Frame, { timestamp: 5 });
   equal(init, [{ format: 'RGBA', codedWidth: 1, codedHeight: 2, timestamp: 5 }]);
 
   class Audio {
@@ -163,8 +163,8 @@ test('images and audio: shapes, copies and errors', async () => {
       ],
       { dtype: 'float32' },
     ),
-    48_000,
     Audio,
+    { sampleRate: 48_000 },
   );
   equal(fromAudioBuffer(audio).toArray(), [
     [1, 2],

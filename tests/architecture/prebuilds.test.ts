@@ -27,6 +27,24 @@ const isHost = ({ platform, arch, name }: Target) =>
 const built = targets.filter(({ name }) => existsSync(join(root, prebuildOf(name))));
 const bytesOf = ({ name }: Target) => readFileSync(join(root, prebuildOf(name)));
 
+/** A Linux library without one of its protections. */
+function softened(bytes: Buffer, what: 'bindNow' | 'relro' | 'stack'): Buffer {
+  const changed = Buffer.from(bytes);
+  const headers = Array.from({ length: bytes.readUInt16LE(56) }, (_, i) => 64 + 56 * i);
+  for (const at of headers) {
+    const type = bytes.readUInt32LE(at);
+    if (what === 'relro' && type === 0x6474e552) changed.writeUInt32LE(0, at); // an unused entry
+    if (what === 'stack' && type === 0x6474e551) changed.writeUInt32LE(7, at + 4); // read, write, execute
+    if (what !== 'bindNow' || type !== 2) continue;
+    const start = Number(bytes.readBigUInt64LE(at + 8));
+    for (let entry = start; bytes.readBigUInt64LE(entry) !== 0n; entry += 16) {
+      // DT_BIND_NOW, DT_FLAGS and DT_FLAGS_1 become another tag.
+      if ([24n, 30n, 0x6ffffffbn].includes(bytes.readBigUInt64LE(entry))) changed.writeBigUInt64LE(21n, entry);
+    }
+  }
+  return changed;
+}
+
 test('prebuilds: eight targets, each in its own folder', () => {
   equal(
     targets.map(({ name }) => name),
@@ -70,6 +88,14 @@ test('prebuilds: the check finds addons that were linked wrongly', () => {
   ok(refused({ ...host, hasCuda: false } as Target, bytes).includes('has kernels for CUDA'));
   ok(refused(host, Buffer.concat([bytes, Buffer.alloc(sizes.most)])).includes('its size'));
   if (host.platform !== 'linux') return;
+  ok(refused(host, replaced('__stack_chk_fail', '__stack_chk_fall')).includes('do not guard the stack'));
+  for (const [what, problem] of [
+    ['bindNow', 'table of imports stays writable'],
+    ['relro', 'table of imports stays writable'],
+    ['stack', 'makes the stack executable'],
+  ] as const) {
+    ok(refused(host, softened(bytes, what)).includes(problem), what);
+  }
   ok(refused(host, replaced('libc.so.6', 'libx.so.6')).includes('it needs libx.so.6'));
   ok(refused(host, replaced('GLIBC_2.17', 'GLIBC_2.34')).includes('it needs glibc 2.34'));
   ok(refused(host, replaced('napi_create_function', 'napi_create_xunction')).includes('napi_create_xunction'));

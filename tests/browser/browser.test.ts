@@ -8,21 +8,31 @@ import { checkReport, runPages, tools } from './run.js';
 import { importMap, type Report, root } from './server.js';
 
 /** The subpaths that a page can import. The others begin with native code. */
-const subpaths = ['.', './abi', './adapters', './files', './mdspan', './wasm', './webgpu'];
+const subpaths = [
+  '.',
+  './abi',
+  './adapters',
+  './conformance',
+  './debug',
+  './files',
+  './matchers',
+  './mdspan',
+  './wasm',
+  './webgpu',
+];
 
 /** Unit tests that need Node: child processes, a compiler, native memory. */
 const needNode = [
-  'unit/abi/layout-of.test.js',
-  'unit/abi/wasm32.test.js',
+  'unit/compare.test.js',
   'unit/mdspan/from-dlpack.test.js',
   'unit/mdspan/produce.test.js',
   'unit/mdspan/span.test.js',
   'unit/mdspan/to-dlpack.test.js',
+  'unit/programs.test.js',
+  'unit/protocol/realms.test.js',
   'unit/tvm-ffi-compile.test.js',
   'unit/values/async.test.js',
-  'unit/values/identical.test.js',
   'unit/values/print.test.js',
-  'unit/values/rows.test.js',
 ];
 
 const built = join(root, 'build/tests');

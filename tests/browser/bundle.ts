@@ -39,6 +39,7 @@ async function bundle(name: string, contents: string): Promise<void> {
 export async function bundleLibraries(): Promise<void> {
   await bundle('jax-js.js', "export * from '@jax-js/jax';");
   await bundle('litert.js', "export * from '@litertjs/core';");
+  await bundle('typegpu.js', "export { default as tgpu } from 'typegpu'; export * as d from 'typegpu/data';");
   const backend = "export { WebGPUBackend } from '@tensorflow/tfjs-backend-webgpu';";
   await bundle('tfjs.js', `export * from '@tensorflow/tfjs-core'; ${backend}`);
 }

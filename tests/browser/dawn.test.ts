@@ -1,31 +1,33 @@
 /** The same WebGPU tests, and the same libraries, as in a page, on Node with Dawn. The software adapter is Chromium's SwiftShader. */
 
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import { ok } from '../assert.js';
+import { checkPage } from '../conformance/page.js';
 import { type Counts, testWith } from '../harness.js';
 import { dawnMissing, runDawn } from '../webgpu/run-dawn.js';
-import { bundleLibraries } from './bundle.js';
+import { bundleLibraries, libraries } from './bundle.js';
 import { tools } from './run.js';
 
 const folder = tools.softwareAdapter();
 const missing = dawnMissing || (folder === null && 'SwiftShader of Debian’s chromium package');
 
-function runTests(path: string, ...as: string[]): string {
-  const { result, output } = runDawn<Counts>(path, tools.softwareEnvironment(folder as string), ...as);
+function runTests(path: string): void {
+  const { result, output } = runDawn<Counts>(path, tools.softwareEnvironment(folder as string));
   ok(result.failed === 0 && result.passed > 0, output);
   if (process.env.VERBOSE) console.log(output);
-  return output;
 }
 
-testWith(missing, 'Node with Dawn: lifetimes', () => void runTests('lifetimes'));
-
-testWith(missing, 'Node with Dawn: copies by the shaders for a GPU', () => {
-  const output = runTests('copies', 'as-gpu');
-  ok(/^SHARED [1-9]/m.test(output), output);
-});
-
-for (const cores of ['few-cores', 'many-cores']) {
-  testWith(missing, `Node with Dawn: copies, ${cores}`, () => void runTests('copies', cores));
+for (const name of ['conformance', 'copies', 'images', 'lifetimes']) {
+  testWith(missing, `Node with Dawn: ${name}`, () => runTests(name));
 }
+
+testWith(missing, 'Node with Dawn: npx dlpack conformance', () =>
+  checkPage('dlpack-webgpu', 'build/tests/conformance/subjects/webgpu.js', tools.softwareEnvironment(folder as string)),
+);
+
+const noTypeGPU = existsSync(join(libraries, 'typegpu')) ? false : 'typegpu in .libraries';
+testWith(missing || noTypeGPU, 'Node with Dawn: TypeGPU', () => runTests('typegpu'));
 
 for (const name of ['exchange', 'traps']) {
   testWith(missing, `Node with Dawn: onnxruntime-web, TensorFlow.js and jax-js: ${name}`, async () => {

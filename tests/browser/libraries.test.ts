@@ -1,4 +1,4 @@
-/** onnxruntime-web, TensorFlow.js, jax-js, LiteRT.js and transformers.js exchange tensors in a real browser. */
+/** onnxruntime-web, TensorFlow.js, jax-js, LiteRT.js, TypeGPU and transformers.js exchange tensors in a real browser. */
 
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -16,6 +16,7 @@ const needed = [
   '@jax-js/jax',
   '@litertjs/core',
   '@huggingface/transformers',
+  'typegpu',
 ];
 const absent = needed.find((name) => !existsSync(join(libraries, name)));
 const path = tools.findBrowser();

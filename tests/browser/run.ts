@@ -11,7 +11,7 @@ interface BrowserTools {
   browserMissing: string;
   findBrowser(): string | null;
   canCollect(path: string): boolean;
-  openPage(path: string, url: string): Page;
+  openPage(path: string, url: string, flags?: readonly string[]): Page;
   softwareAdapter(): string | null;
   softwareEnvironment(folder: string): Record<string, string>;
 }
@@ -23,15 +23,16 @@ export interface PageRun {
   readonly requested: Set<string>;
 }
 
-/** Runs the files, each in a frame of its own, and ends the browser. */
+/** Runs the files, each in a frame of its own, and ends the browser. `flags`: more arguments for Chromium. */
 export async function runPages(
   browser: string,
   files: readonly string[],
   imports: Record<string, string>,
+  flags: readonly string[] = [],
 ): Promise<PageRun> {
   const server = await serve(files, imports);
   const { requested } = server;
-  const page = tools.openPage(browser, server.url);
+  const page = tools.openPage(browser, server.url, flags);
   let timer: NodeJS.Timeout | undefined;
   const tooLong = new Promise<string>((resolve) => {
     timer = setTimeout(() => resolve(`stopped after fifteen minutes; asked for ${[...requested].at(-1)}`), 900_000);

@@ -74,10 +74,15 @@ addEventListener('unhandledrejection', (event) => failed(event.reason));
 const inScript = (value: unknown) => JSON.stringify(value).replaceAll('<', '\\u003c');
 
 const types: Record<string, string> = {
+  '.html': 'text/html',
   '.js': 'text/javascript',
   '.mjs': 'text/javascript',
   '.map': 'application/json',
+  '.md': 'text/markdown',
   '.wasm': 'application/wasm',
+  '.json': 'application/json',
+  '.zip': 'application/zip',
+  '.gz': 'application/octet-stream',
 };
 
 export interface Server {
@@ -93,7 +98,7 @@ export interface Server {
 export async function serve(files: readonly string[], imports: Record<string, string>): Promise<Server> {
   const requested = new Set<string>();
   const reports: Report[] = [];
-  const environment = { CI: process.env.CI, VERBOSE: '1' };
+  const environment = { CI: process.env.CI, VERBOSE: '1', PYODIDE_SAMPLES: process.env.PYODIDE_SAMPLES };
   let finish: (reports: Report[]) => void = () => {};
   const finished = new Promise<Report[]>((resolve) => {
     finish = resolve;
@@ -127,7 +132,8 @@ export async function serve(files: readonly string[], imports: Record<string, st
       response.end(pathname === '/' ? page : frame(file));
       return;
     }
-    const path = normalize(pathname);
+    // Examples find a library where npm installs it.
+    const path = normalize(pathname).replace(/^\/node_modules\/(?=onnxruntime-web\/)/, '/.libraries/node_modules/');
     if (/^\/examples\/[\w-]+\.html$/.test(path)) {
       response.setHeader('content-type', 'text/html');
       response.end(readFileSync(root + path));
@@ -135,7 +141,10 @@ export async function serve(files: readonly string[], imports: Record<string, st
     }
     const type = types[extname(path)];
     try {
-      if (type === undefined || !/^\/(dist|build|\.libraries|tests\/wasm\/real)\//.test(path))
+      if (
+        type === undefined ||
+        !/^\/(dist|build|docs|\.libraries|\.pyodide|tests\/wasm\/real|tests\/conformance\/plain)\//.test(path)
+      )
         throw new Error('not served');
       const body = readFileSync(root + path);
       response.setHeader('content-type', type);

@@ -7,11 +7,17 @@ import { importMap, type Report } from './server.js';
 
 const path = tools.findBrowser();
 const missing = path === null ? tools.browserMissing : false;
-const files = ['copies', 'lifetimes', 'example'].map((name) => `browser/gpu/${name}.page.js`);
+const files = ['conformance', 'copies', 'lifetimes', 'example', 'tutorial'].map(
+  (name) => `browser/gpu/${name}.page.js`,
+);
 let reports: Report[] = [];
 
 testWith(missing, 'a browser runs the WebGPU tests', async () => {
-  ({ reports } = await runPages(path as string, files, importMap(['.', './webgpu'])));
+  ({ reports } = await runPages(
+    path as string,
+    files,
+    importMap(['.', './adapters', './conformance', './debug', './webgpu']),
+  ));
   equal(
     reports.map(({ file }) => file),
     files,

@@ -10,11 +10,35 @@ test('${name}', async () => {
   const y = importManaged(exportManaged(t));
   if (addressOf(x) !== addressOf(y) || y.get(0, 1) !== 3 || !nativeStatus().loaded) throw new Error('wrong');
   for (const tensor of [x, t, y]) tensor.dispose();
-  while (stats().storages !== 0) await new Promise((resolve) => setTimeout(resolve, 1)); // until the memory of external buffers is freed
+  while (liveCounts().storages !== 0) await new Promise((resolve) => setTimeout(resolve, 1)); // until the memory of external buffers is freed
 });`;
 const imports = `${modules.map((name) => `import '${name}';`).join('\n')}
 import { nativeStatus, Tensor } from 'dlpack';
-import { addressOf, exportManaged, importManaged, stats } from 'dlpack/native';`;
+import { liveCounts } from 'dlpack/debug';
+import { addressOf, exportManaged, importManaged } from 'dlpack/native';`;
+
+/** Bun has no `addEqualityTesters`, and its `toEqual` sees nothing of a tensor. */
+const equalityFile = (head: string) => `${head}
+import { Tensor } from 'dlpack';
+import { equalityTesters, matchers } from 'dlpack/matchers';
+expect.extend(matchers);
+expect.addEqualityTesters?.(equalityTesters);
+test('tensors', () => {
+  const x = Tensor.from([[1, 2], [3, 4]]);
+  const others = [x.astype('float32'), x.reshape([4]), x.transpose(), Tensor.from([[1, 2], [3, 4.5]])];
+  expect(x).toEqualTensor(x.copy());
+  expect(x).toBeCloseToTensor(others[3], { atol: 0.5 });
+  expect(() => expect(x).toEqualTensor(x.transpose())).toThrow('2 at [0, 1] instead of 3 at [0, 1]');
+  expect(() => expect(x).not.toEqualTensor(x.copy())).toThrow('not equal to');
+  expect({ a: [x] }).toEqual({ a: [x.copy()] });
+  expect(x).toStrictEqual(x.copy());
+  for (const y of others) {
+    expect(x).not.toEqualTensor(y);
+    if (expect.addEqualityTesters === undefined) continue;
+    expect(x).not.toEqual(y);
+    expect({ a: [x] }).not.toStrictEqual({ a: [y] });
+  }
+});`;
 
 /** The runners end a test after five seconds otherwise. */
 const patience = ['--testTimeout=600000'];
@@ -28,6 +52,28 @@ test('Jest with ES modules: two files over one addon in one process', () => {
   });
   const output = tool('jest/bin/jest.js', jestFlags, project, { NODE_OPTIONS: '--experimental-vm-modules' });
   ok(output.includes('Tests:       2 passed'), output);
+});
+
+test('matchers and equality in Jest and Vitest', () => {
+  const jest = makeProject('jest-matchers', {
+    'equality.test.js': equalityFile("import { expect, test } from '@jest/globals';"),
+    'jest.config.js': "export default { testEnvironment: 'node', transform: {} };",
+  });
+  const jestOutput = tool('jest/bin/jest.js', jestFlags, jest, { NODE_OPTIONS: '--experimental-vm-modules' });
+  ok(jestOutput.includes('Tests:       1 passed'), jestOutput);
+  const vitest = makeProject('vitest-matchers', {
+    'equality.test.js': equalityFile("import { expect, test } from 'vitest';"),
+  });
+  const vitestOutput = tool('vitest/vitest.mjs', ['run', ...patience], vitest);
+  ok(/Tests +1 passed/.test(vitestOutput), vitestOutput);
+});
+
+const bun = runtimePath('bun/bin/bun');
+testWith(bun === null && 'bun in .runtimes', 'matchers in Bun', () => {
+  const project = makeProject('bun-matchers', {
+    'equality.test.js': equalityFile("import { expect, test } from 'bun:test';"),
+  });
+  run(bun as string, ['test'], project);
 });
 
 // docs/guides/bundlers.md has this configuration.

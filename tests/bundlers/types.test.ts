@@ -1,3 +1,4 @@
+import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from '../harness.js';
 import { makeProject, modules, node, packageJson, root, tool, tools } from './project.js';
@@ -38,6 +39,27 @@ for (const [compiler, compile] of Object.entries(compilers)) {
       compile(['--project', '.'], makeProject('types', { 'main.ts': sourceOf(names), 'tsconfig.json': tsconfig }));
     });
   }
+}
+
+for (const [compiler, compile] of Object.entries(compilers)) {
+  test(`${compiler} compiles tests/types`, () => {
+    const folder = join(root, 'tests/types');
+    const names = readdirSync(folder);
+    const sources = Object.fromEntries(names.map((name) => [name, readFileSync(join(folder, name), 'utf8')]));
+    const compilerOptions = {
+      ...{
+        strict: true,
+        noEmit: true,
+        skipLibCheck: true,
+        exactOptionalPropertyTypes: true,
+        noUncheckedIndexedAccess: true,
+      },
+      ...{ target: 'es2022', lib: ['es2023', 'esnext.disposable', 'dom'], types: ['node'] },
+      ...{ module: 'nodenext', moduleResolution: 'nodenext' },
+    };
+    const tsconfig = JSON.stringify({ compilerOptions, files: names });
+    compile(['--project', '.'], makeProject('types', { ...sources, 'tsconfig.json': tsconfig }));
+  });
 }
 
 test('"Are the types wrong" finds nothing', () => {

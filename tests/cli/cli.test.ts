@@ -1,24 +1,21 @@
 /** npx dlpack: help, exit codes and output of its commands. */
 import { spawnSync } from 'node:child_process';
-import { copyFileSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { dirname, join } from 'node:path';
 import { equal, ok } from '../assert.js';
-import { runtimeArgs } from '../child.js';
 import { runtime, test } from '../harness.js';
-
-const root = fileURLToPath(new URL('../../../', import.meta.url));
-const main = join(root, 'dist/cli/main.js');
-
-function dlpack(args: string[], options: { env?: Record<string, string>; node?: string[]; cwd?: string } = {}) {
-  const { status, stdout, stderr } = spawnSync(
-    process.execPath,
-    [...(options.node ?? []), ...runtimeArgs[runtime], main, ...args],
-    { cwd: options.cwd ?? root, encoding: 'utf8', env: { ...process.env, ...options.env }, timeout: 600_000 },
-  );
-  return { status, stdout, stderr };
-}
+import { dlpack, root } from './dlpack.js';
 
 /** Tests that need flags of Node or a shell. The commands are the same on other runtimes. */
 const testOnNode = (name: string, body: () => void) => {
@@ -36,8 +33,10 @@ test('dlpack: help and version go to the output, for each command', () => {
     ['--help'],
     ['-h'],
     ['help', 'types'],
+    ['demo', '--help'],
     ['doctor', '--help'],
     ['build', '--help'],
+    ['inspect', '--help'],
     ['types', '-h'],
   ]) {
     const { status, stdout, stderr } = dlpack(args);
@@ -60,7 +59,7 @@ test('dlpack: wrong usage exits with 2 and prints the help without a stack trace
     [['build', '--out='], 'the path of a file for --out'],
     [['build', '--out', root], 'is a folder'],
     [['help', 'frobnicate'], 'unknown command "frobnicate"'],
-    [['types'], 'expected the path of a library'],
+    [['types'], 'expected the path of a library, or names of Python modules'],
   ] as const) {
     const { status, stdout, stderr } = dlpack([...args]);
     equal([status, stdout], [2, ''], `${args.join(' ')}: ${stderr}`);
@@ -119,6 +118,7 @@ testOnNode('dlpack doctor: a Python without its library, or without pip, has a r
       candidates: ['/none/libpython3.11.so'],
       prefix: '/usr',
       base: '/usr',
+      executable: '/usr/bin/python3',
       debian: true,
     };
     const python = join(folder, 'python3');
@@ -131,6 +131,80 @@ testOnNode('dlpack doctor: a Python without its library, or without pip, has a r
     };
     equal(remedies('/usr'), ['apt install libpython3.11']);
     equal(remedies('/opt/python'), ['PYTHON_CONFIGURE_OPTS="--enable-shared" pyenv install --force 3.11']);
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+});
+
+testOnNode('dlpack doctor: a broken environment, an old Python and a wrong variable are problems', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'dlpack-doctor-'));
+  try {
+    const found = (env: Record<string, string>) => {
+      const { status, stdout } = dlpack(['doctor', '--json'], { cwd: folder, env });
+      const report = JSON.parse(stdout) as Report;
+      equal([status, report.ok], [1, false], stdout);
+      checkRemedies(report);
+      return JSON.stringify(report.checks.find(({ name }) => name === 'python'));
+    };
+    const broken = found({ VIRTUAL_ENV: join(folder, 'none') });
+    ok(broken.includes('problem') && broken.includes('unset VIRTUAL_ENV'), broken);
+    const home = found({ VIRTUAL_ENV: join(root, '.venv'), PYTHONHOME: '/nowhere' });
+    ok(home.includes('problem') && home.includes('PYTHONHOME=/nowhere'), home);
+    const answer = { version: [3, 8], candidates: [], prefix: '/', base: '/', executable: '/python3' };
+    writeFileSync(join(folder, 'python3'), `#!/bin/sh\ncat <<'END'\n${JSON.stringify(answer)}\nEND\n`, { mode: 0o755 });
+    const old = found({ VIRTUAL_ENV: '', PATH: `${folder}:${process.env.PATH}` });
+    ok(old.includes('problem') && old.includes('is 3.8'), old);
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+});
+
+testOnNode('dlpack doctor: a library that hangs is ended, and the others are still tried', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'dlpack-doctor-'));
+  try {
+    mkdirSync(join(folder, 'torch'));
+    writeFileSync(join(folder, 'torch/__init__.py'), 'import time, signal\ntime.sleep(1000)\n');
+    const env = { PYTHONPATH: folder, VIRTUAL_ENV: join(root, '.venv') };
+    const { status, stdout } = dlpack(['doctor', '--json', '--timeout', '20'], { env });
+    const report = JSON.parse(stdout) as Report;
+    equal(status, 1, stdout);
+    const named = (name: string) => report.checks.find((check) => check.name === name);
+    ok(named('python')?.text.includes(`PYTHONPATH=${folder}`), stdout);
+    equal(named('torch')?.state, 'problem', stdout);
+    ok(named('torch')?.text.includes('took longer than 20 seconds and was ended'), stdout);
+    // On a busy machine a library that does not hang may take longer, too.
+    ok(named('jax') !== undefined && named('tvm-ffi') !== undefined, stdout);
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+});
+
+testOnNode('dlpack doctor: libraries of JavaScript in the working folder', () => {
+  const { stdout } = dlpack(['doctor', '--json'], {
+    cwd: join(root, '.libraries'),
+    env: { VIRTUAL_ENV: join(root, '.venv') },
+  });
+  const { checks } = JSON.parse(stdout) as Report;
+  const found = checks.filter(({ name }) => ['onnxruntime-node', 'sharp', '@huggingface/transformers'].includes(name));
+  ok(found.length > 0 && found.every(({ state }) => state === 'ok'), stdout);
+  const runtime = checks.find(({ name }) => name === 'onnxruntime');
+  if (!found.some(({ name }) => name === 'onnxruntime-node')) return;
+  equal(runtime?.state, 'ok', stdout);
+  ok(/^1\.\d+\.\d+, .*onnxruntime-node.*, from onnxruntime-node, without a copy$/.test(runtime?.text ?? ''), stdout);
+});
+
+testOnNode('dlpack doctor: ONNX Runtime is absent, or its variable names no library', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'dlpack-doctor-'));
+  const probe = (variable: string): Report['checks'][number] => {
+    const env = { DLPACK_ONNXRUNTIME: variable };
+    const { stdout } = dlpack(['doctor', '--probe', 'onnxruntime'], { cwd: folder, env });
+    return (JSON.parse(stdout.slice('dlpack-doctor '.length)) as Report['checks'])[0] as never;
+  };
+  try {
+    const absent = probe('');
+    equal([absent.state, absent.remedies[0]], ['absent', 'npm install onnxruntime-node']);
+    const wrong = probe(join(folder, 'none.so'));
+    equal([wrong.state, wrong.remedies], ['problem', ['unset DLPACK_ONNXRUNTIME']]);
   } finally {
     rmSync(folder, { recursive: true });
   }
@@ -175,9 +249,15 @@ testOnNode('dlpack build: compiles every source, links, tries the addon, and wri
       { mode: 0o755 },
     );
     const out = join(folder, 'made/dlpack.node');
+    const elsewhere = join(folder, 'elsewhere');
+    writeFileSync(elsewhere, 'another file');
+    mkdirSync(dirname(out));
+    symlinkSync(elsewhere, out);
     const { status, stdout, stderr } = dlpack(['build', '--out', out], { env: { CXX: compiler } });
     equal([status, stdout], [0, `${out}\n`], stderr);
     ok(readFileSync(out).equals(readFileSync(addon)));
+    equal(readFileSync(elsewhere, 'utf8'), 'another file', 'the link is replaced, not followed');
+    equal(readdirSync(dirname(out)), ['dlpack.node']);
     const log = readFileSync(join(folder, 'log'), 'utf8').split('\n');
     equal(log.filter((line) => line.includes(' -c platform/posix.cc ')).length, 1);
     ok(log.some((line) => line.includes('-std=c++17') && line.includes(' -c addon.cc ')));

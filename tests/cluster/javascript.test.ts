@@ -6,7 +6,18 @@ import { join } from 'node:path';
 import { Tensor } from 'dlpack';
 import { addressOf } from 'dlpack/native';
 import type { PythonError } from 'dlpack/python';
-import { type ActorHandle, actor, get, getActor, getSync, kill, put, RemoteError, shutdown, task } from 'dlpack/ray';
+import {
+  type ActorHandle,
+  actor,
+  get,
+  getActor,
+  getSync,
+  kill,
+  putSync,
+  RemoteError,
+  shutdown,
+  task,
+} from 'dlpack/ray';
 import { equal, ok, throws } from '../assert.js';
 import { runtime, testWith } from '../harness.js';
 import { py, rayMissing, rejection, start } from './available.js';
@@ -34,7 +45,7 @@ import ray
 def through(handle, x):
     return ray.get(handle.describe.remote(x))[:3]
 `);
-  const described = await get(py.eval('through').remote(counter, put(Tensor.zeros([2, 3], 'int16'))));
+  const described = await get(py.eval('through').remote(counter, putSync(Tensor.zeros([2, 3], 'int16'))));
   equal(described as unknown, ['int16', [2, 3], true]);
   equal(await get(getActor<workers.Counter>('counter').add.remote(1)), 21);
 });
@@ -51,17 +62,17 @@ testWith(rayMissing, 'values in and out', async () => {
 testWith(rayMissing, 'tensors pass through the object store, without a second copy', async () => {
   const x = Tensor.empty([16, 2 ** 18], 'float32');
   x.fill(1.25);
-  const ref = put(x);
+  const ref = putSync(x);
   const here = await get(ref);
   const [dtype, shape, isReadOnly] = await get(counter.describe.remote(ref));
   equal([dtype, [...shape], isReadOnly], ['float32', [16, 2 ** 18], true]);
   const back = await get(counter.same.remote(ref));
-  ok(back.readonly && back.get(15, 7) === 1.25 && addressOf(back) !== addressOf(here), 'a new object in the store');
+  ok(back.isReadOnly && back.get(15, 7) === 1.25 && addressOf(back) !== addressOf(here), 'a new object in the store');
   const again = counter.same.remote(ref);
   ok(addressOf(await get(again)) === addressOf(getSync(again)), 'which two gets share');
   await get(counter.keep.remote(ref));
   equal(await get(counter.kept.remote()), x.size, 'a tensor that the actor owns outlives the call');
-  await get(counter.keepWrongly.remote(put(x.slice(0))));
+  await get(counter.keepWrongly.remote(putSync(x.slice(0))));
   const error = await rejection(get(counter.kept.remote()));
   ok(error.cause instanceof RemoteError && error.cause.type === 'DisposedError', String(error.cause));
   for (const tensor of [here, back]) tensor.dispose();
@@ -121,19 +132,19 @@ testWith(rayMissing, 'an actor that dies starts again', async () => {
 testWith(rayMissing, 'tasks in JavaScript', async () => {
   const twice = task<typeof workers.twice>(module, 'twice', { numCpus: 0.5 });
   const x = Tensor.from([1, 2, 3], { dtype: 'float32' });
-  equal((await get(twice.remote(twice.remote(x)))).toArray(), [4, 8, 12]);
-  equal((await get(await twice.remoteAsync(x))).toArray(), [2, 4, 6], 'started on another thread');
+  equal((await get(twice.remoteSync(twice.remoteSync(x)))).toArray(), [4, 8, 12]);
+  equal((await get(await twice.remote(x))).toArray(), [2, 4, 6], 'started on another thread');
   const slow = task<typeof workers.slow>(module, 'slow', { numCpus: 0.5 });
-  const refs = [5, 6, 7].map((ms) => slow.remote(ms));
+  const refs = [5, 6, 7].map((ms) => slow.remoteSync(ms));
   equal(await get(refs), [5, 6, 7]);
-  equal(await get(task<typeof workers.total>(module, 'total', { numCpus: 0.5 }).remote(refs)), 18, 'get in a task');
-  const error = await rejection(get(task(module, 'explode', { maxRetries: 0 }).remote()));
+  equal(await get(task<typeof workers.total>(module, 'total', { numCpus: 0.5 }).remoteSync(refs)), 18, 'get in a task');
+  const error = await rejection(get(task(module, 'explode', { maxRetries: 0 }).remoteSync()));
   ok(error.cause instanceof RemoteError && error.cause.stack?.includes('explode') === true, String(error.cause));
   const again = task<typeof workers.once>(module, 'once', { maxRetries: 1 });
   const folder = mkdtempSync(join(tmpdir(), 'dlpack-ray-'));
-  equal(await get(again.remote(join(folder, 'once'))), 'second', 'after its worker died');
+  equal(await get(again.remoteSync(join(folder, 'once'))), 'second', 'after its worker died');
   rmSync(folder, { recursive: true });
-  const missing = await rejection(get(task(module, 'nothing', { maxRetries: 0 }).remote()));
+  const missing = await rejection(get(task(module, 'nothing', { maxRetries: 0 }).remoteSync()));
   ok(missing.message.includes('exports'), missing.message);
 });
 

@@ -2,7 +2,7 @@
 
 import { Tensor } from 'dlpack';
 import { kwargs, type PyObject } from 'dlpack/python';
-import { actor, get, init, kill, put, remote, shutdown, task } from 'dlpack/ray';
+import { actor, get, init, kill, putSync, remote, shutdown, task } from 'dlpack/ray';
 import { equal, ok } from '../assert.js';
 import { testWith } from '../harness.js';
 import { py, rayMissing, small } from './available.js';
@@ -29,10 +29,10 @@ testWith(rayMissing, 'a task on the other node gets a tensor, and its result com
   const twice = task<typeof workers.twice>(module, 'twice', { resources: { second: 1 } });
   const x = Tensor.empty([4, 2 ** 18], 'float32');
   x.fill(3);
-  const y = await get(twice.remote(put(x)));
-  equal([y.shape, y.get(3, 9), y.readonly], [[4, 2 ** 18], 6, true]);
+  const y = await get(twice.remoteSync(putSync(x)));
+  equal([y.shape, y.get(3, 9), y.isReadOnly], [[4, 2 ** 18], 6, true]);
   py.exec('def where():\n    return __import__("ray").get_runtime_context().get_node_id()');
-  const there = await get(remote<() => string>(py.eval('where'), { resources: { second: 1 } }).remote());
+  const there = await get(remote<() => string>(py.eval('where'), { resources: { second: 1 } }).remoteSync());
   ok(there !== py.import('ray').get_runtime_context().get_node_id(), 'on another node');
 });
 
@@ -43,7 +43,7 @@ testWith(
     const make = task<typeof workers.make>(module, 'make', { schedulingStrategy: 'SPREAD', maxRetries: 5 });
     const { NodeAffinitySchedulingStrategy } = py.import('ray.util.scheduling_strategies');
     const there = NodeAffinitySchedulingStrategy(second.node_id, kwargs({ soft: true }));
-    const lost = make.options({ schedulingStrategy: there }).remote([2, 2 ** 18]);
+    const lost = make.options({ schedulingStrategy: there }).remoteSync([2, 2 ** 18]);
     const Counter = actor<typeof workers.Counter>(module, 'Counter', { maxRestarts: -1, maxTaskRetries: -1 });
     const start = () => Counter.options({ numCpus: 0, schedulingStrategy: there }).remote(7);
     let counter = await start();
@@ -58,14 +58,14 @@ testWith(
       schedulingStrategy: 'SPREAD',
       maxRetries: 5,
     });
-    const running = Array.from({ length: 8 }, () => slow.remote(500));
+    const running = Array.from({ length: 8 }, () => slow.remoteSync(500));
     await get(running[0] as (typeof running)[number]);
     await cut();
     equal(await get(running), Array(8).fill(500), 'no task is lost');
     const x = await get(lost);
     equal([x.get(1, 5), x.size], [1.5, 2 ** 19], 'the object is made again on the node that is left');
     // Its process may answer until it notices that its node is dead.
-    while ((await get(counter.process.remote())).node === second.node_id) await get(slow.remote(50));
+    while ((await get(counter.process.remote())).node === second.node_id) await get(slow.remoteSync(50));
     equal(await get(counter.add.remote()), 8, 'the actor started again, from its constructor');
   },
 );

@@ -7,8 +7,8 @@ import { writeFileSync } from 'node:fs';
 import { loadavg } from 'node:os';
 import { parseArgs } from 'node:util';
 import { Tensor } from 'dlpack';
-import { stats } from 'dlpack/native';
-import { actor, get, put, remote, shutdown, task } from 'dlpack/ray';
+import { liveCounts } from 'dlpack/debug';
+import { actor, get, putSync, remote, shutdown, task } from 'dlpack/ray';
 import { py, start } from './available.js';
 import type * as workers from './workers.js';
 
@@ -66,9 +66,9 @@ async function runTasks(seed: number): Promise<void> {
   for (let i = seed; Date.now() < end; i++) {
     try {
       x.fill(i % 1000);
-      const first = put(x);
-      const middle = twice.remote(first);
-      const last = halve.remote(middle);
+      const first = putSync(x);
+      const middle = twice.remoteSync(first);
+      const last = halve.remoteSync(middle);
       const y = await get(last);
       if (y.get(77) !== i % 1000) counts.wrong++;
       counts.tasks += 2;
@@ -122,7 +122,7 @@ async function killWorkers(): Promise<void> {
 
 await Promise.all([...[0, 100, 200, 300].map(runTasks), callActor(), killWorkers()]);
 await shutdown();
-const { storages, imports, exports } = stats();
+const { storages, imports, exports } = liveCounts();
 const line =
   `${counts.tasks} tasks and ${counts.calls} calls of an actor in ${(seconds / 60).toFixed(0)} minutes, while ` +
   `${counts.killed} of their processes were killed: ${counts.wrong} wrong results, ${counts.lost} lost. ` +

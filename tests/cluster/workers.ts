@@ -44,7 +44,7 @@ export class Counter {
 
   /** What arrives: the dtype, the shape, whether it can be written, and its address. */
   describe(x: Tensor): [string, readonly number[], boolean, bigint] {
-    return [x.dtype, x.shape, x.readonly, addressOf(x)];
+    return [x.dtype, x.shape, x.isReadOnly, addressOf(x)];
   }
 
   /** The same memory comes back. */

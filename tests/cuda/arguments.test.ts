@@ -1,15 +1,7 @@
 import { type Device, Tensor } from 'dlpack';
-import {
-  asCudaArray,
-  Event,
-  emptyCache,
-  loadDriver,
-  memoryInfo,
-  Stream,
-  synchronize,
-  toCudaArrayInterface,
-} from 'dlpack/cuda';
-import { openTensor, shareTensor } from 'dlpack/shared';
+import { asCudaArray, CudaEvent, loadDriver, memoryInfo, Stream, synchronize, toCudaArrayInterface } from 'dlpack/cuda';
+import { emptyCache } from 'dlpack/debug';
+import { describeTensor, openTensor } from 'dlpack/shared';
 import { equal, ok, throws } from '../assert.js';
 import { runChild } from '../child.js';
 import { fake, fakeDriverPath } from './fake.js';
@@ -22,7 +14,7 @@ cudaTest('a wait that cannot start rejects and does not keep the process running
 });
 
 cudaTest('a stream is a Stream, its number, an object with its number, or null for the current stream', () => {
-  const event = new Event();
+  const event = new CudaEvent();
   const stream = new Stream();
   const other = new Stream({ device: 'cuda:1' });
   throws('TypeError', 'a Stream of dlpack/cuda, a bigint or null', () => event.record(7 as never));
@@ -47,7 +39,7 @@ cudaTest('a stream is a Stream, its number, an object with its number, or null f
   for (const wrong of [Object.create(Stream.prototype), {}, 'cuda:0', 5] as never[]) {
     throws('TypeError', 'a Stream', () => stream.wait(wrong));
   }
-  throws('TypeError', 'an Event', () => event.elapsed(Object.create(Event.prototype)));
+  throws('TypeError', 'a CudaEvent', () => event.elapsed(Object.create(CudaEvent.prototype)));
   for (const owned of [stream, other, event]) owned.dispose();
 });
 
@@ -82,7 +74,7 @@ cudaTest('a path to another driver than the loaded one throws', () => {
 
 cudaTest('a property that hides the handle of a stream or an event has no effect', () => {
   const stream = new Stream();
-  const event = new Event();
+  const event = new CudaEvent();
   for (const owned of [stream, event]) {
     Object.defineProperty(owned, 'handle', {
       get() {
@@ -105,7 +97,7 @@ cudaTest('options that are not an object throw', () => {
   const stream = new Stream();
   for (const wrong of [null, 5, 'cuda:1', ['cuda:1']] as never[]) {
     throws('TypeError', 'for options', () => new Stream(wrong));
-    throws('TypeError', 'for options', () => new Event(wrong));
+    throws('TypeError', 'for options', () => new CudaEvent(wrong));
     throws('TypeError', 'for options', () => stream.record(wrong));
     throws('TypeError', 'for options', () => loadDriver(wrong));
     throws('TypeError', 'for options', () => toCudaArrayInterface(tensor, wrong));
@@ -113,21 +105,21 @@ cudaTest('options that are not an object throw', () => {
   }
   const unknown = <T>(name: string): T => ({ [name]: 1 }) as T;
   throws('TypeError', "did you mean 'device'?", () => new Stream(unknown('devise')));
-  throws('TypeError', "did you mean 'timing'?", () => new Event(unknown('timings')));
+  throws('TypeError', "did you mean 'timing'?", () => new CudaEvent(unknown('timings')));
   throws('TypeError', "did you mean 'timing'?", () => stream.record(unknown('Timing')));
   throws('TypeError', "received 'device'", () => stream.record(unknown('device'))); // the stream has a device
-  throws('TypeError', 'a boolean for timing but received 1', () => new Event({ timing: 1 as never }));
+  throws('TypeError', 'a boolean for timing but received 1', () => new CudaEvent({ timing: 1 as never }));
   throws('TypeError', "did you mean 'path'?", () => loadDriver(unknown('paht')));
   throws('TypeError', "did you mean 'version'?", () => toCudaArrayInterface(tensor, unknown('versions')));
   throws('TypeError', "did you mean 'sync'?", () => asCudaArray(tensor, unknown('synch')));
-  throws('TypeError', "did you mean 'with'?", () => shareTensor(tensor, unknown('wiht')));
-  throws('TypeError', "did you mean 'stream'?", () => openTensor({ dlpackTicket: '' }, unknown('steam')));
+  throws('TypeError', "did you mean 'sync'?", () => describeTensor(tensor, unknown('snyc')));
+  throws('TypeError', "did you mean 'stream'?", () => openTensor({ dlpackTicket: '' }, unknown('steam') as never));
   stream.dispose();
   tensor.dispose();
 });
 
 cudaTest('getters of options run before the driver is called', () => {
-  const event = new Event({
+  const event = new CudaEvent({
     device: 'cuda:1',
     get timing() {
       memoryInfo('cuda:0');

@@ -13,7 +13,8 @@ import {
   synchronize,
   toCudaArrayInterface,
 } from 'dlpack/cuda';
-import { addressOf, stats } from 'dlpack/native';
+import { liveCounts } from 'dlpack/debug';
+import { addressOf } from 'dlpack/native';
 import { equal, ok, throws } from '../assert.js';
 import { collect, collectUntil, testWith } from '../harness.js';
 import { fake, fakeDriverPath, fakeMissing } from './fake.js';
@@ -53,10 +54,10 @@ function values(t: Tensor): unknown {
 
 cudaTest('the same memory: one address, and writes after the import are seen', async () => {
   const { x, address } = floats();
-  const before = stats().imports;
+  const before = liveCounts().imports;
   const y = asCudaArray({ __cuda_array_interface__: good(address) });
-  equal([y.shape, y.strides, y.dtype, y.device, y.readonly], [[4, 6], [6, 1], 'float32', 'cuda:0', false]);
-  equal([addressOf(y), y.isCopied, stats().imports], [address, false, before + 1]);
+  equal([y.shape, y.strides, y.dtype, y.device, y.isReadOnly], [[4, 6], [6, 1], 'float32', 'cuda:0', false]);
+  equal([addressOf(y), y.isCopied, liveCounts().imports], [address, false, before + 1]);
   equal((values(y) as number[][])[1], [6, 7, 8, 9, 10, 11]);
   x.fill(3);
   equal((values(y) as number[][])[0], [3, 3, 3, 3, 3, 3]);
@@ -65,7 +66,7 @@ cudaTest('the same memory: one address, and writes after the import are seen', a
   y.dispose();
   // After its work has finished; no thread waits for it.
   fake.runAll();
-  ok(await collectUntil(() => stats().imports <= before));
+  ok(await collectUntil(() => liveCounts().imports <= before));
 });
 
 cudaTest('the result of toCudaArrayInterface makes a round trip', () => {
@@ -110,7 +111,7 @@ cudaTest('our tensors have the interface as a property only on CUDA devices', ()
   }
   x.dispose();
   throws('DisposedError', 'released', () => x.__cuda_array_interface__);
-  throws('TypeError', 'asCudaArray of dlpack/cuda', () => fromDLPack({ __cuda_array_interface__: {} }));
+  throws('TypeError', 'asCudaArray of dlpack/cuda', () => fromDLPack({ __cuda_array_interface__: {} } as never));
 });
 
 cudaTest('a mask is exported as a tensor with its own interface', () => {
@@ -219,13 +220,13 @@ cudaTest('malformed masks throw', () => {
   const { address } = floats();
   const withMask = (mask: unknown) => ({ __cuda_array_interface__: { ...good(address), mask } });
   const five = Tensor.from([1, 1, 1, 1, 1], { dtype: 'bool' }).to('cuda:0');
-  const before = stats().imports;
+  const before = liveCounts().imports;
   throws('LayoutError', 'broadcasts', () =>
     asMaskedCudaArray(withMask({ __cuda_array_interface__: toCudaArrayInterface(five) })),
   );
   throws('TypeError', '__cuda_array_interface__', () => asMaskedCudaArray(withMask({})));
   throws('TypeError', '__cuda_array_interface__', () => asMaskedCudaArray(withMask(7)));
-  equal(stats().imports, before);
+  equal(liveCounts().imports, before);
 });
 
 const bits = (address: bigint): Entries => ({ shape: [11], typestr: '|t1', data: [address, false], version: 3 });
@@ -352,11 +353,11 @@ const malformed: readonly (readonly [string, Entries | ((address: bigint) => Ent
 for (const [name, change, tag, text] of malformed) {
   cudaTest(`malformed: ${name}`, () => {
     const { address } = floats();
-    const before = stats().imports;
+    const before = liveCounts().imports;
     const entries = { ...good(address), ...(typeof change === 'function' ? change(address) : change) };
     throws(tag, text, () => asCudaArray({ __cuda_array_interface__: entries }));
     throws(tag, text, () => fromCudaArrayInterface(entries));
-    equal(stats().imports, before);
+    equal(liveCounts().imports, before);
   });
 }
 
@@ -379,7 +380,7 @@ cudaTest('a missing or malformed interface throws', () => {
 
 cudaTest('getters run once, and an error that they throw passes through and leaves nothing behind', () => {
   const { address } = floats();
-  const before = stats().imports;
+  const before = liveCounts().imports;
   const counts: Record<string, number> = {};
   const entries = {};
   for (const [key, value] of Object.entries({ ...good(address), strides: null, descr: null, mask: null, stream: 1 })) {
@@ -418,15 +419,15 @@ cudaTest('getters run once, and an error that they throw passes through and leav
   }
   const lying = new Proxy([4, 6], { get: (target, key) => (key === 'length' ? Number.NaN : Reflect.get(target, key)) });
   throws('LayoutError', '64 axes', () => asCudaArray({ __cuda_array_interface__: { ...good(address), shape: lying } }));
-  equal(stats().imports, before);
+  equal(liveCounts().imports, before);
 });
 
 cudaTest('read-only stays read-only, both ways', () => {
   const { address } = floats();
   const y = asCudaArray({ __cuda_array_interface__: { ...good(address), data: [address, true] } });
-  equal([y.readonly, toCudaArrayInterface(y).data], [true, [address, true]]);
+  equal([y.isReadOnly, toCudaArrayInterface(y).data], [true, [address, true]]);
   throws('ReadOnlyError', '', () => y.fill(1));
-  equal(y.slice([0, 2]).readonly, true);
+  equal(y.slice([0, 2]).isReadOnly, true);
 });
 
 cudaTest('negative and zero strides, and axes of one element', () => {
@@ -565,7 +566,7 @@ cudaTest('a producer whose stream is captured into a graph is not disturbed', ()
 cudaTest('a wait that the driver refuses leaves nothing behind', () => {
   const { address } = floats();
   const producer = new Stream();
-  const before = stats().imports;
+  const before = liveCounts().imports;
   const { events } = fake.live();
   for (const symbol of ['cuEventCreate', 'cuEventRecord', 'cuStreamWaitEvent']) {
     fake.failNext(symbol, 2);
@@ -575,7 +576,7 @@ cudaTest('a wait that the driver refuses leaves nothing behind', () => {
     } catch (error) {
       tag = (error as { tag: string }).tag;
     }
-    equal([symbol, tag, stats().imports, fake.live().events], [symbol, 'CudaError', before, events]);
+    equal([symbol, tag, liveCounts().imports, fake.live().events], [symbol, 'CudaError', before, events]);
   }
 });
 
@@ -647,6 +648,7 @@ const expected: Partial<Record<DType, string>> = {
   float64: '<f8',
   float128: '<f16',
   bfloat16: '<V2',
+  bcomplex32: '<V4',
   complex32: '<c4',
   complex64: '<c8',
   complex128: '<c16',

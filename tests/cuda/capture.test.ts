@@ -1,5 +1,6 @@
 import { Tensor } from 'dlpack';
-import { type CudaError, emptyCache, Stream, synchronize } from 'dlpack/cuda';
+import { type CudaError, Stream, synchronize } from 'dlpack/cuda';
+import { emptyCache } from 'dlpack/debug';
 import { equal, ok } from '../assert.js';
 import { collectUntil } from '../harness.js';
 import { code, fake } from './fake.js';

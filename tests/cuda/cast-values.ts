@@ -105,3 +105,48 @@ export function compareCast(pair: readonly [BaseDType, BaseDType], values: Tenso
     equal(`${String(values.get(i))}: ${hex(found)}`, `${String(values.get(i))}: ${hex(wanted)}`, pair.join(' to '));
   }
 }
+
+/** Images of bytes, their scales and offsets, and the views that a program casts: what every image model begins with. */
+const scaledViews: readonly (readonly [string, (x: Tensor) => Tensor, number])[] = [
+  ['rows, columns, channels', (x) => x.slice(0), 2],
+  ['channels first', (x) => x.slice(0).transpose([2, 0, 1]), 0],
+  ['a batch, channels first', (x) => x.transpose([0, 3, 1, 2]), 1],
+  ['a batch, channels last', (x) => x.reshape([...x.shape]), 3],
+  ['every second column', (x) => x.slice([0, 2], [0, 40], [0, 32, 2]).transpose([3, 0, 1, 2]), 0],
+];
+
+/** Casts with a scale on the device give the bits of the host's. */
+export function compareScaled(from: BaseDType, to: BaseDType): void {
+  const [scale, offset] = [
+    [1 / 58.395, 0.0171, 1 / 57.375],
+    [-2.1179, 0, 1e-3],
+  ];
+  using host = withBits(
+    from,
+    Uint8Array.from({ length: 2 * 40 * 32 * 3 }, (_, i) => (i * 7 + (i >> 8)) & (from === 'bool' ? 1 : 255)),
+  ).reshape([2, 40, 32, 3]);
+  using there = host.to('cuda:0');
+  for (const [name, view, axis] of scaledViews) {
+    for (const options of [
+      { scale, offset, axis },
+      { scale, axis },
+      { offset: 3, scale: 0.5 },
+    ]) {
+      using here = view(host as Tensor).astype(to, options);
+      using cast = view(there as Tensor).astype(to, options);
+      equal([cast.device, cast.dtype, cast.shape], ['cuda:0', to, here.shape], name);
+      using back = cast.to('cpu');
+      equal(Buffer.compare(bytesOf(back), bytesOf(here)), 0, `${from} to ${to}: ${name}`);
+    }
+  }
+}
+
+/** Types of one byte, and what they are scaled to. */
+export const scaledPairs: readonly (readonly [BaseDType, BaseDType])[] = [
+  ['uint8', 'float32'],
+  ['uint8', 'float16'],
+  ['uint8', 'uint8'],
+  ['int8', 'bfloat16'],
+  ['bool', 'float32'],
+  ['float8_e4m3fn', 'float32'],
+];

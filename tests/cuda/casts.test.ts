@@ -4,7 +4,7 @@ import { Tensor } from 'dlpack';
 import { Stream } from 'dlpack/cuda';
 import { equal, throws } from '../assert.js';
 import { collectUntil } from '../harness.js';
-import { bytesOf, castPairs, castValues, compareCast } from './cast-values.js';
+import { bytesOf, castPairs, castValues, compareCast, compareScaled, scaledPairs } from './cast-values.js';
 import { fake } from './fake.js';
 import { cudaTest } from './machine.js';
 
@@ -95,6 +95,17 @@ cudaTest('into a view of another type, empty tensors, and the asynchronous form'
   using here = later?.to('cpu') as Tensor;
   equal([later?.device, ...here], ['cuda:0', 1, 2, 3, 4]);
   later?.dispose();
+});
+
+cudaTest('bytes with a scale and an offset, for all elements and for each channel, as the host converts them', () => {
+  for (const [from, to] of scaledPairs) compareScaled(from, to);
+  using empty = Tensor.zeros([0, 3], 'uint8', { device: 'cuda:0' }).astype('float32', { scale: [1, 2, 3], axis: 1 });
+  equal(empty.shape, [0, 3]);
+  using wide = Tensor.zeros([4], 'float32', { device: 'cuda:0' });
+  throws('UnsupportedDTypeError', "'float32' to 'float16 with a scale'; convert on the host", () =>
+    wide.astype('float16', { scale: 2 }),
+  );
+  equal(fake.errors(), []);
 });
 
 cudaTest('the cast waits for work on the source, on the current stream', () => {

@@ -2,8 +2,16 @@
 
 import { readFileSync, truncateSync, writeFileSync } from 'node:fs';
 import { Tensor } from 'dlpack';
-import { emptyCache, Stream } from 'dlpack/cuda';
-import { openNpy, openSafetensors, type Progress, writeNpy, writeSafetensors } from 'dlpack/files';
+import { Stream } from 'dlpack/cuda';
+import { emptyCache } from 'dlpack/debug';
+import {
+  openNpySync,
+  openSafetensors,
+  openSafetensorsSync,
+  type Progress,
+  writeNpy,
+  writeSafetensors,
+} from 'dlpack/files';
 import { equal, ok, rejects } from '../assert.js';
 import { runChild } from '../child.js';
 import { fileOf, newPath } from '../files/make.js';
@@ -46,11 +54,11 @@ const many = newPath('many.safetensors');
 
 uploadTest('a mapped tensor is copied to the device, and no host memory remains', async () => {
   fake.configure({ queriesRun: true });
-  using file = openSafetensors(path);
+  using file = openSafetensorsSync(path);
   const progress: Progress[] = [];
   const pinned = fake.live().pinned;
   using there = await file.getAsync('big', { device: 'cuda:1', onProgress: (p) => void progress.push(p) });
-  equal([there.device, there.shape, there.readonly], ['cuda:1', [count], false]);
+  equal([there.device, there.shape, there.isReadOnly], ['cuda:1', [count], false]);
   ok(fake.live().pinned > pinned, 'kept for the next upload');
   emptyCache();
   equal(fake.live().pinned, pinned);
@@ -62,7 +70,7 @@ uploadTest('a mapped tensor is copied to the device, and no host memory remains'
 
 uploadTest('all tensors at once', async () => {
   fake.configure({ queriesRun: true });
-  using file = openSafetensors(path);
+  using file = openSafetensorsSync(path);
   const all = await file.getAllAsync({ device: 'cuda:0' });
   equal(
     [...all.values()].map(({ device }) => device),
@@ -88,7 +96,7 @@ uploadTest('a Blob, and an array in Fortran order', async () => {
   ]);
   using columns = rows.transpose();
   await writeNpy(array, columns);
-  using mapped = openNpy(array);
+  using mapped = openNpySync(array);
   using device = mapped.to('cuda:0');
   using again = device.to('cpu');
   equal(again.toArray(), columns.toArray());
@@ -106,7 +114,7 @@ uploadTest('written from the device', async () => {
   using there = host.to('cuda:0');
   const copy = newPath('copy.safetensors');
   await writeSafetensors(copy, { there });
-  using file = openSafetensors(copy);
+  using file = openSafetensorsSync(copy);
   equal(file.get('there').toArray(), [
     [1, 2],
     [3, 4],
@@ -115,7 +123,7 @@ uploadTest('written from the device', async () => {
 
 uploadTest('a signal stops between steps; errors of the device end the upload and leave nothing', async () => {
   fake.configure({ queriesRun: true });
-  using file = openSafetensors(path);
+  using file = openSafetensorsSync(path);
   const controller = new AbortController();
   const stopped = file.getAsync('big', {
     device: 'cuda:0',
@@ -142,7 +150,7 @@ uploadTest('a signal stops between steps; errors of the device end the upload an
     await rejects('CudaError', 'NOT_SUPPORTED', file.getAsync('big', { device: 'cuda:0' }));
     equal(live(), before, `${symbol} ${skip}`);
   }
-  using tensors = openSafetensors(many);
+  using tensors = openSafetensorsSync(many);
   for (const [symbol, skip] of [
     ...(hasBatches
       ? []
@@ -174,7 +182,7 @@ uploadTest('a signal stops between steps; errors of the device end the upload an
 uploadTest('copies of a batch that the driver refuses are made one by one', async () => {
   if (!hasBatches) return;
   fake.configure({ queriesRun: true });
-  using file = openSafetensors(many);
+  using file = openSafetensorsSync(many);
   fake.failNext(copySymbol, code.notSupported);
   const copies = fake.calls('cuMemcpyAsync');
   const all = await file.getAllAsync({ device: 'cuda:0' });
@@ -188,7 +196,7 @@ uploadTest('copies of a batch that the driver refuses are made one by one', asyn
 
 uploadTest('pinned memory that cannot be had is an error', async () => {
   fake.configure({ queriesRun: true });
-  using file = openSafetensors(path);
+  using file = openSafetensorsSync(path);
   fake.failNext('cuMemHostAlloc', code.outOfMemory);
   await rejects('CudaError', 'OUT_OF_MEMORY', file.getAsync('big', { device: 'cuda:0' }));
 });
@@ -197,7 +205,7 @@ uploadTest(
   'a stream of the program: the upload is on it, behind its work, also if it is disposed meanwhile',
   async () => {
     fake.configure({ queriesRun: true });
-    using file = openSafetensors(path);
+    using file = openSafetensorsSync(path);
     const stream = new Stream();
     const { handle } = stream;
     using blob = await openSafetensors(new Blob([readFileSync(path)]));
@@ -226,7 +234,7 @@ uploadTest(
 
 uploadTest('a stream that is captured into a graph is refused', async () => {
   fake.configure({ queriesRun: true });
-  using file = openSafetensors(path);
+  using file = openSafetensorsSync(path);
   const stream = new Stream();
   fake.beginCapture(stream.handle);
   try {
@@ -245,7 +253,7 @@ uploadTest(
   'tensors that follow each other share pinned memory, which is kept for the next upload, for a while',
   async () => {
     fake.configure({ queriesRun: true });
-    using file = openSafetensors(many);
+    using file = openSafetensorsSync(many);
     const [before, copies] = [fake.calls('cuMemHostAlloc'), fake.calls('cuMemcpyAsync')];
     const all = await file.getAllAsync({ device: 'cuda:0' });
     ok(fake.calls('cuMemHostAlloc') - before <= 1, 'pinned memory for all together');
@@ -266,7 +274,7 @@ uploadTest(
     truncateSync(large, 128 + size);
     const made = async (): Promise<number> => {
       const earlier = fake.calls('cuMemHostAlloc');
-      using holder = openSafetensors(large);
+      using holder = openSafetensorsSync(large);
       using x = await holder.getAsync('x', { device: 'cuda:0' });
       equal(x.size, size);
       return fake.calls('cuMemHostAlloc') - earlier;

@@ -6,8 +6,9 @@
 import { Worker } from 'node:worker_threads';
 import { type Device, type DType, Tensor, type TensorView } from 'dlpack';
 import { devices, fromCudaArrayInterface, pointerAttributes, Stream } from 'dlpack/cuda';
-import { addressOf, stats } from 'dlpack/native';
-import { openTensor, type SharedTensor, shareTensor } from 'dlpack/shared';
+import { liveCounts } from 'dlpack/debug';
+import { addressOf } from 'dlpack/native';
+import { describeTensor, openTensor, type TensorDescription } from 'dlpack/shared';
 import { equal, notEqual, ok, throws } from '../assert.js';
 import { runChild } from '../child.js';
 import { collectUntil } from '../harness.js';
@@ -26,7 +27,7 @@ function cudaTest(name: string, body: () => void | Promise<void>): void {
   });
 }
 
-const share = (tensor: TensorView): SharedTensor => shareTensor(tensor, { with: 'process' });
+const share = (tensor: TensorView): TensorDescription => describeTensor(tensor);
 
 function emptyShareable<D extends DType>(
   shape: number[],
@@ -43,8 +44,8 @@ const empty: typeof emptyShareable = (...args) => {
 };
 
 /** A description as another process gets it. */
-const sent = (shared: SharedTensor): SharedTensor => ({
-  ...(JSON.parse(JSON.stringify(shared)) as SharedTensor),
+const sent = (shared: TensorDescription): TensorDescription => ({
+  ...(JSON.parse(JSON.stringify(shared)) as TensorDescription),
   process: '00000000000000ff',
 });
 const open = (tensor: Tensor, stream?: Stream): Tensor =>
@@ -102,7 +103,7 @@ cudaTest('the description has plain values that can be sent through any channel'
 cudaTest("each side sees the other's writes", () => {
   const x = shareable([1, 2, 3, 4, 5, 6]);
   const y = open(x);
-  equal([y.device, y.dtype, y.shape, y.readonly], ['cuda:0', 'float32', [6], false]);
+  equal([y.device, y.dtype, y.shape, y.isReadOnly], ['cuda:0', 'float32', [6], false]);
   notEqual(addressOf(y), addressOf(x));
   equal(y.to('cpu').toArray(), [1, 2, 3, 4, 5, 6]);
   const part = y.slice([0, 2]);
@@ -156,7 +157,7 @@ cudaTest('the test itself: without an event, the two sides race', () => {
   const x = empty([4], 'float32');
   const [ours, theirs] = [new Stream(), new Stream()];
   ours.use(() => x.fill(6));
-  const shared = shareTensor(x, { with: 'process', sync: false });
+  const shared = describeTensor(x, { sync: false });
   equal(shared.event, null);
   const y = openTensor(sent(shared), { stream: theirs });
   theirs.use(() => y.copy().dispose());
@@ -269,7 +270,7 @@ cudaTest('the collector closes memory that was never disposed', async () => {
   equal(closed(), 1);
 });
 
-async function startWorker(shared: SharedTensor, rounds: number): Promise<[worker: Worker, values: unknown]> {
+async function startWorker(shared: TensorDescription, rounds: number): Promise<[worker: Worker, values: unknown]> {
   const workerData = { path: fakeDriverPath, shared, rounds };
   const worker = new Worker(new URL('./children/ipc-worker.js', import.meta.url), { workerData });
   const values = await new Promise((resolve, reject) => {
@@ -360,7 +361,7 @@ cudaTest('the error for memory that cannot be shared suggests what to do', () =>
     throws('UnsupportedDeviceError', 'shareable: true', () => share(Tensor.zeros([4], 'float32', { device })));
   }
   throws('TypeError', 'a Tensor', () => share({} as never));
-  throws('TypeError', 'sync', () => shareTensor(pooled, { with: 'process', sync: 1 as never }));
+  throws('TypeError', 'sync', () => describeTensor(pooled, { sync: 1 as never }));
   const x = shareable([1]);
   x.dispose();
   throws('DisposedError', 'released', () => share(x));
@@ -443,7 +444,7 @@ cudaTest('malformed descriptions are refused before the driver is called', () =>
   throws('ValueError', 'version', () => openTensor([] as never));
   for (const value of [null, 'cuda:1', 5, true, []]) {
     throws('TypeError', 'for options', () => openTensor(good, value as never));
-    throws('TypeError', 'for options', () => shareTensor(x, value as never));
+    throws('TypeError', 'for options', () => describeTensor(x, value as never));
   }
   equal(opened(), 0);
   const stream = new Stream({ device: 'cuda:1' });
@@ -522,7 +523,7 @@ cudaTest('while a stream is captured into a graph', () => {
   fake.beginCapture(stream.handle, captureMode.global);
   // Sharing, opening and closing do not break the capture, and the captured stream gets no wait for work outside it.
   const z = emptyShareable([1], 'int8');
-  equal(shareTensor(z, { with: 'process', sync: false }).event, null);
+  equal(describeTensor(z, { sync: false }).event, null);
   z.dispose();
   stream.use(() => {
     const y = openTensor(shared);
@@ -553,9 +554,9 @@ cudaTest('beyond a thousand events, sharing waits for the work instead', () => {
 
 cudaTest('open memory counts as an import', () => {
   const x = shareable([1]);
-  const { imports, storages } = stats();
+  const { imports, storages } = liveCounts();
   const y = open(x);
-  equal([stats().imports - imports, stats().storages], [1, storages]);
+  equal([liveCounts().imports - imports, liveCounts().storages], [1, storages]);
   y.dispose();
-  equal(stats().imports, imports);
+  equal(liveCounts().imports, imports);
 });

@@ -1,7 +1,7 @@
 /** A machine of two fake devices for the tests of dlpack/cuda, and checks after each test. */
 
-import { CudaError, emptyCache, loadDriver } from 'dlpack/cuda';
-import { stats } from 'dlpack/native';
+import { CudaError, loadDriver } from 'dlpack/cuda';
+import { emptyCache, liveCounts } from 'dlpack/debug';
 import { equal, ok } from '../assert.js';
 import { collect, collectUntil, testWith } from '../harness.js';
 import { fake, fakeDriverPath, fakeMissing } from './fake.js';
@@ -19,12 +19,12 @@ export function cudaTest(name: string, body: () => void | Promise<void>): void {
     fake.reset();
     fake.configure({});
     const before = fake.live();
-    const { storages, imports } = stats();
+    const { storages, imports } = liveCounts();
     await body();
     // Some tests leave objects to the collector, which may run at any time.
     await collectUntil(() => {
       const { streams, events } = fake.live();
-      const isOurs = stats().storages === storages && stats().imports === imports;
+      const isOurs = liveCounts().storages === storages && liveCounts().imports === imports;
       return isOurs && streams === before.streams && events === before.events;
     });
     for (const device of ['cuda:0', 'cuda:1'] as const) emptyCache(device);
@@ -34,7 +34,11 @@ export function cudaTest(name: string, body: () => void | Promise<void>): void {
     // The thread that waits for the device may be about to free memory.
     await collectUntil(() => JSON.stringify(live()) === JSON.stringify(before));
     equal(live(), before, 'what the driver has');
-    equal({ storages: stats().storages, imports: stats().imports }, { storages, imports }, 'what this package has');
+    equal(
+      { storages: liveCounts().storages, imports: liveCounts().imports },
+      { storages, imports },
+      'what this package has',
+    );
   });
 }
 

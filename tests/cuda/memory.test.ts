@@ -1,9 +1,11 @@
 import { type DType, Tensor } from 'dlpack';
-import { devices, emptyCache, memoryInfo, pointerAttributes, Stream } from 'dlpack/cuda';
-import { addressOf, stats } from 'dlpack/native';
+import { devices, memoryInfo, pointerAttributes, Stream } from 'dlpack/cuda';
+import { emptyCache, liveCounts } from 'dlpack/debug';
+import { addressOf } from 'dlpack/native';
 import { equal, notEqual, ok, throws } from '../assert.js';
-import { runChild } from '../child.js';
+import { resultOf, runChild } from '../child.js';
 import { collectUntil } from '../harness.js';
+import { MOST_MIB } from '../peak.js';
 import { code, fake } from './fake.js';
 import { cudaTest, throwsCuda } from './machine.js';
 
@@ -52,6 +54,14 @@ cudaTest("to() with the tensor's own device does not copy", () => {
   x.dispose();
   y.dispose();
 });
+
+for (const loop of ['copies', 'pinned']) {
+  cudaTest(`the memory of a loop in one tick does not pile up: ${loop}`, () => {
+    const { output } = runChild(import.meta.url, './children/peak.js', { args: [loop] });
+    const grown = resultOf<number>(output);
+    ok(grown < MOST_MIB, `${grown} MiB`);
+  });
+}
 
 cudaTest('without external buffers, device memory is not read as host memory', () => {
   const { code, signal, output } = runChild(import.meta.url, './children/no-external-buffers.js', {
@@ -212,11 +222,11 @@ cudaTest('offsets beyond 2^32', () => {
 });
 
 cudaTest('the collector releases device memory', async () => {
-  const { storages } = stats();
+  const { storages } = liveCounts();
   (() => {
     for (let i = 0; i < 100; i++) Tensor.zeros([64], 'float32', onDevice);
   })();
-  ok(await collectUntil(() => stats().storages <= storages));
+  ok(await collectUntil(() => liveCounts().storages <= storages));
 });
 
 cudaTest('a failing driver call gives a typed error and leaks nothing', () => {

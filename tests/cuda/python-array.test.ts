@@ -2,7 +2,8 @@
 
 import { fromDLPack, isDLPackError, Tensor } from 'dlpack';
 import { asCudaArray, asMaskedCudaArray, fromCudaArrayInterface, loadDriver, Stream, synchronize } from 'dlpack/cuda';
-import { addressOf, stats } from 'dlpack/native';
+import { liveCounts } from 'dlpack/debug';
+import { addressOf } from 'dlpack/native';
 import { type PyObject, PythonError } from 'dlpack/python';
 import { equal, ok, throws } from '../assert.js';
 import { runChild } from '../child.js';
@@ -67,16 +68,16 @@ const values = (t: Tensor): unknown => t.to('cpu').toArray();
 
 pyTest('the same memory, read once, held until it is disposed', () => {
   const { x, address } = floats();
-  const before = stats().imports;
+  const before = liveCounts().imports;
   const array = written(address, '');
   const alive = main.weakref.ref(array);
   const y = asCudaArray(array);
-  equal([y.shape, y.strides, y.dtype, y.device, y.readonly], [[4, 6], [6, 1], 'float32', 'cuda:0', false]);
-  equal([addressOf(y), array.reads, stats().imports], [address, 1, before + 1]);
+  equal([y.shape, y.strides, y.dtype, y.device, y.isReadOnly], [[4, 6], [6, 1], 'float32', 'cuda:0', false]);
+  equal([addressOf(y), array.reads, liveCounts().imports], [address, 1, before + 1]);
   array[Symbol.dispose]();
   equal(isGone(alive), false);
   y.dispose();
-  equal([isGone(alive), stats().imports], [true, before]);
+  equal([isGone(alive), liveCounts().imports], [true, before]);
   const z = asCudaArray(written(address, ''));
   x.fill(3);
   equal((values(z) as number[][])[0], [3, 3, 3, 3, 3, 3]);
@@ -86,7 +87,7 @@ pyTest('entries of an interface that Python writes', () => {
   const { address } = floats();
   const take = (changes: string): unknown => {
     const y = asCudaArray(written(address, changes));
-    return [y.shape, y.strides, y.dtype, y.readonly];
+    return [y.shape, y.strides, y.dtype, y.isReadOnly];
   };
   equal(take('strides=None, descr=None, mask=None, stream=None'), [[4, 6], [6, 1], 'float32', false]);
   equal(take('strides=(24, 4), descr=[("", "<f4")], stream=1'), [[4, 6], [6, 1], 'float32', false]);
@@ -160,17 +161,17 @@ const malformed = [
 for (const [changes, tag, text] of malformed) {
   pyTest(`malformed: ${changes}`, () => {
     const { address } = floats();
-    const before = stats().imports;
+    const before = liveCounts().imports;
     const array = written(address, changes);
     const alive = main.weakref.ref(array);
     throws(tag, text, () => asCudaArray(array));
     array[Symbol.dispose]();
-    equal([stats().imports, isGone(alive)], [before, true]);
+    equal([liveCounts().imports, isGone(alive)], [before, true]);
   });
 }
 
 pyTest('objects without an interface, or with an interface of another kind', () => {
-  const before = stats().imports;
+  const before = liveCounts().imports;
   const raised = (source: PyObject): unknown => {
     try {
       asCudaArray(source);
@@ -184,7 +185,7 @@ pyTest('objects without an interface, or with an interface of another kind', () 
   for (const value of ['None', '7', '"x"', '[]', 'object()', '{}'])
     equal(raised(py.eval(`Array(${value})`)), 'TypeError');
   equal(raised(py.eval('Array({BadKey(): 1})')), 'KeyError');
-  equal(stats().imports, before);
+  equal(liveCounts().imports, before);
 });
 
 pyTest('a mask as its own tensor', () => {
@@ -219,7 +220,7 @@ pyTest('the stream of a Python object is waited for', () => {
 
 pyTest('references are collected without the GIL and dropped with it', async () => {
   const { address } = floats();
-  const before = stats().imports;
+  const before = liveCounts().imports;
   const alive = main.weakref.ref;
   const watched = (() => {
     const array = written(address, '');
@@ -228,7 +229,7 @@ pyTest('references are collected without the GIL and dropped with it', async () 
     array[Symbol.dispose]();
     return reference;
   })();
-  ok(await collectUntil(() => stats().imports <= before));
+  ok(await collectUntil(() => liveCounts().imports <= before));
   ok(await collectUntil(() => isGone(watched) === true));
 });
 
@@ -237,7 +238,7 @@ pyTest('many reads leave nothing behind', () => {
   const array = make(address);
   const strange = written(address, 'shape=[4, 6]');
   const bad = written(address, 'shape=(500, 600)');
-  const before = stats().imports;
+  const before = liveCounts().imports;
   const count = py.eval('lambda a: __import__("sys").getrefcount(a)');
   const counts = [count(array), count(strange), count(bad)];
   for (let i = 0; i < 300; i++) {
@@ -248,7 +249,7 @@ pyTest('many reads leave nothing behind', () => {
     } catch {}
   }
   equal([count(array), count(strange), count(bad)], counts);
-  equal([stats().imports, array.reads], [before, 300]);
+  equal([liveCounts().imports, array.reads], [before, 300]);
 });
 
 pyTest('our tensors have the interface in Python, only on devices', () => {
@@ -336,7 +337,7 @@ class Calls:
       using y = asCudaArray(main.Calls(main.entries(address), before));
       equal([y.shape, y.dtype, y.device, addressOf(y)], [[4, 6], 'float32', 'cuda:0', address]);
       using readonly = asCudaArray(main.Calls(py.eval(`entries(${address}, data=(${address}, True))`), before));
-      equal([readonly.shape, readonly.readonly], [[4, 6], true]);
+      equal([readonly.shape, readonly.isReadOnly], [[4, 6], true]);
     }
   }
   x.dispose();
@@ -349,12 +350,12 @@ pyTest(
     using ones = Tensor.zeros([24], 'float32').fill(1).to('cuda:0');
     const stream = new Stream({ device: 'cuda:0' });
     x.copyFrom(ones); // the producer's work, still queued
-    const before = stats().imports;
+    const before = liveCounts().imports;
     const y = asCudaArray(written(address, 'stream=1'));
     const z = stream.use(() => y.copy());
     stream.synchronize();
     y.dispose();
-    equal(stats().imports, before);
+    equal(liveCounts().imports, before);
     equal(values(z), new Array(4).fill(new Array(6).fill(1)));
     for (const tensor of [x, z]) tensor.dispose();
     stream.dispose();
@@ -363,7 +364,7 @@ pyTest(
 
 pyTest('fromDLPack takes an object that has only the CUDA Array Interface, like Numba arrays', async () => {
   const { address } = floats();
-  const before = stats().imports;
+  const before = liveCounts().imports;
   const array = written(address, '');
   const alive = main.weakref.ref(array);
   const x = fromDLPack(array);
@@ -376,6 +377,6 @@ pyTest('fromDLPack takes an object that has only the CUDA Array Interface, like 
   equal(isGone(alive), false);
   for (const tensor of [x, y, copy]) tensor.dispose();
   // The watcher releases the memory once the copy is done.
-  ok(await collectUntil(() => stats().imports <= before && (isGone(alive) as boolean)));
+  ok(await collectUntil(() => liveCounts().imports <= before && (isGone(alive) as boolean)));
   throws('PythonError', 'asCudaArray', () => fromDLPack(written(0n, '')));
 });

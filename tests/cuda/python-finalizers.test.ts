@@ -2,7 +2,8 @@
 
 import { Tensor } from 'dlpack';
 import { asCudaArray, loadDriver, synchronize } from 'dlpack/cuda';
-import { addressOf, stats } from 'dlpack/native';
+import { liveCounts } from 'dlpack/debug';
+import { addressOf } from 'dlpack/native';
 import type { PyObject } from 'dlpack/python';
 import { equal, ok, throws } from '../assert.js';
 import { testWith } from '../harness.js';
@@ -38,7 +39,7 @@ testWith(missing, 'a finalizer of the interface imports other arrays', async () 
   const x = Tensor.from(new Float32Array(24).map((_, i) => i)).to('cuda:0');
   synchronize();
   const address = addressOf(x);
-  const before = stats().imports;
+  const before = liveCounts().imports;
   const shapes: readonly number[][] = [[4, 6], [24], [0, 3], [2, 3, 4], [5]];
   let calls = 0;
   for (const shape of shapes) {
@@ -59,7 +60,7 @@ testWith(missing, 'a finalizer of the interface imports other arrays', async () 
     }
   }
   ok(calls >= shapes.length ** 2, String(calls));
-  ok(await settleUntil(() => stats().imports <= before), 'released');
+  ok(await settleUntil(() => liveCounts().imports <= before), 'released');
   equal(fake.errors(), []);
 });
 

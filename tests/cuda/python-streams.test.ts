@@ -3,15 +3,15 @@
 import { DLPACK, DLPACK_DEVICE, fromDLPack, Tensor } from 'dlpack';
 import {
   asCudaArray,
-  emptyCache,
   fromCudaArrayInterface,
   loadDriver,
   Stream,
   synchronize,
   toCudaArrayInterface,
 } from 'dlpack/cuda';
+import { emptyCache } from 'dlpack/debug';
 import { addressOf } from 'dlpack/native';
-import { type PyObject, PythonError } from 'dlpack/python';
+import { callTensorAsync, type PyObject, PythonError } from 'dlpack/python';
 import { equal, ok, throws } from '../assert.js';
 import { testWith } from '../harness.js';
 import { probe, py, pythonMissing } from '../interop/python/available.js';
@@ -455,4 +455,16 @@ class LikeCuPy:
   }
   throws('TypeError', 'an object with __cuda_stream__', () => Stream.from(py.import('math')));
   stream.dispose();
+});
+
+pyTest('callTensorAsync: device memory is imported on this thread, and the producer gets its stream', async () => {
+  const { x } = floats();
+  const wrapper = main.Wrapper(x);
+  using y = await callTensorAsync(py.eval('lambda w: w'), wrapper);
+  equal(y.device, 'cuda:0');
+  equal(values(y), values(x));
+  ok(
+    calls(wrapper).some((call) => call.includes("('stream', 1)")),
+    calls(wrapper).join(),
+  );
 });

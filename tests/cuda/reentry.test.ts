@@ -3,8 +3,8 @@
 import { Tensor } from 'dlpack';
 import {
   asCudaArray,
+  CudaEvent,
   devices,
-  Event,
   memoryInfo,
   pointerAttributes,
   Stream,
@@ -12,7 +12,7 @@ import {
   toCudaArrayInterface,
 } from 'dlpack/cuda';
 import { addressOf } from 'dlpack/native';
-import { openTensor, shareTensor } from 'dlpack/shared';
+import { describeTensor, openTensor } from 'dlpack/shared';
 import { equal, ok } from '../assert.js';
 import { fake } from './fake.js';
 import { cudaTest } from './machine.js';
@@ -32,7 +32,7 @@ function disturb(symbol: string): void {
   asCudaArray(x).dispose();
   if (symbol === 'cuIpcOpenMemHandle_v2') return;
   using shareable = Tensor.zeros([5], 'int16', { device: 'cuda:1', shareable: true });
-  shareTensor(shareable, { with: 'process' });
+  describeTensor(shareable);
   synchronize('cuda:1');
 }
 
@@ -92,14 +92,14 @@ reentryTest('a new stream', 'cuStreamCreateWithPriority', () => {
 });
 
 reentryTest('a new event, recorded and waited for', 'cuEventCreate', () => {
-  using event = new Event();
+  using event = new CudaEvent();
   event.record().synchronize();
   return event.isDone;
 });
 
 reentryTest('the time between events', 'cuEventElapsedTime', () => {
-  using start = new Event({ timing: true });
-  using end = new Event({ timing: true });
+  using start = new CudaEvent({ timing: true });
+  using end = new CudaEvent({ timing: true });
   start.record().synchronize();
   end.record().synchronize();
   return end.elapsed(start) >= 0;
@@ -115,7 +115,7 @@ for (const symbol of ['cuIpcGetMemHandle', 'cuIpcGetEventHandle', 'cuIpcOpenMemH
   reentryTest(`memory for another process, ${symbol}`, symbol, () => {
     using x = Tensor.zeros([4], 'float32', { device: 'cuda:0', shareable: true });
     x.fill(3);
-    const shared = { ...shareTensor(x, { with: 'process' }), process: '00000000000000ff' };
+    const shared = { ...describeTensor(x), process: '00000000000000ff' };
     ok(shared.memory !== null && shared.event !== null);
     using y = openTensor(shared);
     const result = [y.device, y.shape, y.to('cpu').toArray(), shared.size, shared.device];

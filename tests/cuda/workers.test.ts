@@ -1,5 +1,5 @@
 import { Worker } from 'node:worker_threads';
-import { stats } from 'dlpack/native';
+import { liveCounts } from 'dlpack/debug';
 import { openTensor, type TensorToken } from 'dlpack/shared';
 import { equal, ok } from '../assert.js';
 import { runChild } from '../child.js';
@@ -10,7 +10,7 @@ import { cudaTest } from './machine.js';
 cudaTest("a worker's tensor outlives the worker, and its streams, events and memory are released", async () => {
   fake.configure({ queriesRun: true });
   const before = fake.live();
-  const { storages } = stats();
+  const { storages } = liveCounts();
   const worker = new Worker(new URL('./children/worker.js', import.meta.url), { workerData: fakeDriverPath });
   const token = await new Promise<TensorToken>((resolve, reject) => {
     worker.on('message', resolve);
@@ -20,7 +20,10 @@ cudaTest("a worker's tensor outlives the worker, and its streams, events and mem
   await worker.terminate();
   equal([x.device, x.to('cpu').toArray()], ['cuda:0', [2, 2, 2, 2]]);
   x.dispose();
-  ok(await collectUntil(() => stats().storages <= storages), `${stats().storages - storages} storages are left`);
+  ok(
+    await collectUntil(() => liveCounts().storages <= storages),
+    `${liveCounts().storages - storages} storages are left`,
+  );
   ok(await collectUntil(() => fake.live().streams <= before.streams && fake.live().events <= before.events));
   equal(fake.live().pinned, before.pinned);
 });

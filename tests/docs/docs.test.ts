@@ -1,5 +1,7 @@
-import { spawnSync } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
 import { dirname, join, relative, resolve } from 'node:path';
 import { equal, ok } from '../assert.js';
 import { runtimeArgs } from '../child.js';
@@ -80,6 +82,60 @@ function faultsOf(program: Program, folder: string, compiled: ReadonlyMap<string
   return unlike(marked(program.runnable).prints, stdout);
 }
 
+/** A green PNG of one pixel. */
+const image = Buffer.from(
+  'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M/wHwAEBgIApD5fRAAAAABJRU5ErkJggg==',
+  'base64',
+);
+
+/** What a server answers to a request without an image: it reads any bytes, or says that this was wrong. It never ends. */
+const statusWithoutImage = (program: Program): number => (/from 'sharp'/.test(program.text) ? 400 : 200);
+
+/** The problems of a server: compiler messages, or its answers to an image, which has to be JSON, and to nothing. */
+async function askServer(program: Program, folder: string, compiled: ReadonlyMap<string, string[]>): Promise<string[]> {
+  const faults = compiled.get(fileOf(program)) ?? [];
+  if (faults.length > 0) return faults;
+  const port = await freePort();
+  const server = spawn(process.execPath, [...runtimeArgs[runtime], scriptOf(program)], {
+    cwd: folder,
+    env: { ...env, PORT: String(port) },
+    stdio: ['ignore', 'ignore', 'pipe'],
+  });
+  let said = '';
+  server.stderr.on('data', (chunk) => (said += chunk));
+  const ended = once(server, 'exit');
+  try {
+    for (;;) {
+      const ask = (body: Buffer<ArrayBuffer>) =>
+        fetch(`http://127.0.0.1:${port}/`, { method: 'POST', body }).catch(() => null);
+      const answer = await ask(image);
+      if (answer !== null) {
+        if (!answer.ok || (await answer.json()) === null) return [`it answers ${answer.status}`];
+        const statuses = [await ask(Buffer.from('no image')), await ask(Buffer.alloc(0)), await ask(image)];
+        const given = statuses.map((each) => each?.status).join();
+        const status = statusWithoutImage(program);
+        return given === `${status},${status},200`
+          ? []
+          : [`it answers ${given} to text, nothing and an image: ${said}`];
+      }
+      if (server.exitCode !== null || server.signalCode !== null) return [`the server ended: ${said}`];
+      await new Promise((resolve) => setTimeout(resolve, 100));
+    }
+  } finally {
+    server.kill('SIGKILL');
+    await ended;
+  }
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as { port: number };
+  server.close();
+  await once(server, 'close');
+  return port;
+}
+
 /** The missing libraries of a program. */
 function missingFor({ text }: Program): string | false {
   const needs: [RegExp, string][] = [
@@ -87,7 +143,10 @@ function missingFor({ text }: Program): string | false {
     [/'dlpack\/cuda'/, 'build/native/fake_cuda.node'],
     [/'dlpack\/tvm-ffi'/, 'build/kernels/kernels.so'],
     [/libxgrammar_bindings/, 'build/xgrammar/xgrammar/libxgrammar_bindings.so'],
-    [/from '(onnxruntime-node|ndarray|apache-arrow|sharp|@tensorflow\/tfjs-core)'/, '.libraries/package.json'],
+    [
+      /from '(onnxruntime-node|dlpack\/onnxruntime|ndarray|apache-arrow|sharp|@huggingface\/transformers|@tensorflow\/tfjs-core)'/,
+      '.libraries/package.json',
+    ],
   ];
   const missing = needs.find(([pattern, path]) => pattern.test(text) && !existsSync(join(root, path)));
   return missing === undefined ? false : missing[1];
@@ -96,17 +155,32 @@ function missingFor({ text }: Program): string | false {
 /** Examples with libraries that only this repository installs: whole programs. */
 const examples = readdirSync(join(root, 'examples/libraries')).map((name): Program => {
   const at = `examples/libraries/${name}`;
-  return { at, language: 'ts', text: read(at), runnable: read(at) };
+  return { at, language: 'ts', text: read(at), runnable: read(at), isServer: false };
 });
 
-const programs = [...pages.flatMap((path) => programsOf(path, read(path))), ...examples];
+/** The doc comments of a source file, without their stars and in their lines, so that its examples are those of a page. */
+const commentsOf = (text: string): string =>
+  text
+    .split('\n')
+    .map((line) => /^\s*\* ?(.*)$/.exec(line)?.[1] ?? '')
+    .join('\n');
+
+/** The examples of doc comments. One without imports is a part of a program that only a reader has. */
+const commented = readdirSync(join(root, 'src'), { recursive: true, encoding: 'utf8' })
+  .map((path) => `src/${path.replaceAll('\\', '/')}`)
+  .filter((path) => path.endsWith('.ts'))
+  .flatMap((path) => programsOf(path, commentsOf(read(path))))
+  .filter(({ text }) => /^import /m.test(text));
+
+const programs = [...pages.flatMap((path) => programsOf(path, read(path))), ...examples, ...commented];
 const folder = makeProject();
 writeFileSync(join(folder, 'model.onnx'), makeModel('Add', 2, 'float32'));
 process.on('exit', () => removeProject(folder));
 const compiled = compile(folder, [...programs, ...broken]);
 
 for (const program of programs) {
-  testWith(missingFor(program), program.at, () => equal(faultsOf(program, folder, compiled), []));
+  const faults = () => (program.isServer ? askServer : faultsOf)(program, folder, compiled);
+  testWith(missingFor(program), program.at, async () => equal(await faults(), []));
 }
 
 test('a name that does not exist, a wrong comment and an exception are found', () => {
@@ -126,14 +200,28 @@ const inSource = (pattern: RegExp): Set<string> =>
     ),
   );
 
-test('every error has a remedy in docs/errors.md, and every environment variable a row in docs/runtimes.md', () => {
-  const tags = inSource(/readonly tag = '(\w+)'/g);
+test('every error class has a section in docs/errors.md, which names its tag if that is another word', () => {
+  const classes = [...inSource(/export class (\w+ extends \w*Error \{\s+(?:readonly tag = '\w+'|override get name))/g)];
+  ok(classes.length > 20, `${classes.length} classes`);
+  const sections = read('docs/errors.md').split(/^###? /m);
+  const missing = classes.flatMap((declaration) => {
+    const [, name = '', parent = '', own] =
+      /^(\w+) extends (\w+) \{\s+(?:readonly tag = '(\w+)')?/.exec(declaration) ?? [];
+    const tag = own ?? parent;
+    const section = sections.find((text) => text.startsWith(`${name}\n`)) ?? '';
+    return section !== '' && (tag === name || section.includes(`Its tag is \`'${tag}'\``)) ? [] : [name];
+  });
+  equal(missing, []);
+});
+
+test('every environment variable has a row in docs/runtimes.md', () => {
   const variables = inSource(/(?:variable\('|env\.|getenv\(")(DLPACK_\w+)/g);
-  ok(tags.size > 20 && variables.size > 8, `${tags.size} tags, ${variables.size} variables`);
+  ok(variables.size > 8, `${variables.size} variables`);
   const rows = (page: string): string => (read(page).match(/^\| `.*?\|/gm) ?? []).join();
-  const missing = (names: Set<string>, page: string): string[] =>
-    [...names].filter((name) => !rows(page).includes(`\`${name}\``));
-  equal([missing(tags, 'docs/errors.md'), missing(variables, 'docs/runtimes.md')], [[], []]);
+  equal(
+    [...variables].filter((name) => !rows('docs/runtimes.md').includes(`\`${name}\``)),
+    [],
+  );
 });
 
 /** The anchors that GitHub makes of a page's headings. */

@@ -2,7 +2,8 @@
  * The programs of a page: its fenced `ts` and `js` blocks, by the words after the language.
  *
  * A block is a separate program; `continue` appends it to the previous block. With `no-run: reason` it is compiled but not
- * run, and with `fragment: reason` neither.
+ * run, and with `fragment: reason` neither. With `server: image` it is a server on `process.env.PORT`, to which the tests
+ * post an image.
  */
 
 export interface Program {
@@ -13,6 +14,8 @@ export interface Program {
   readonly text: string;
   /** The part that can run here; empty if nothing can. */
   readonly runnable: string;
+  /** Runs until the tests have asked it. */
+  readonly isServer: boolean;
 }
 
 interface Block {
@@ -36,9 +39,10 @@ export function programsOf(path: string, page: string): Program[] {
   for (const { line, language, words, text } of blocksOf(page)) {
     const at = `${path}:${line}`;
     const [, mode, rest = ''] = /^(?:(continue)\b ?)?(.*)$/.exec(words) ?? [];
-    if (!/^((no-run|fragment): \S.*)?$/.test(rest)) throw new Error(`${at}: what does "${words}" mean?`);
+    if (!/^((no-run|fragment): \S.*|server: image)?$/.test(rest)) throw new Error(`${at}: what does "${words}" mean?`);
     if (rest.startsWith('fragment')) continue;
-    const runs = rest === '' ? text : '';
+    const isServer = rest.startsWith('server');
+    const runs = rest === '' || isServer ? text : '';
     const before = mode === 'continue' ? programs.pop() : undefined;
     if (mode === 'continue' && before?.language !== language) throw new Error(`${at}: there is nothing to continue`);
     programs.push({
@@ -46,6 +50,7 @@ export function programsOf(path: string, page: string): Program[] {
       language,
       text: (before?.text ?? '') + text,
       runnable: (before?.runnable ?? '') + runs,
+      isServer: (before?.isServer ?? false) || isServer,
     });
   }
   return programs;

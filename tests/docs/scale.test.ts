@@ -7,7 +7,7 @@ import { test } from '../harness.js';
 import { root } from './project.js';
 
 const read = (path: string): string => readFileSync(join(root, path), 'utf8').replaceAll('\n', ' ');
-const page = read('docs/guides/scale.md');
+const page = read('docs/guides/ray.md');
 const scale = read('bench/results/scale.md');
 const cluster = read('bench/results/cluster.md');
 

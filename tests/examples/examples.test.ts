@@ -1,8 +1,9 @@
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { equal, ok } from '../assert.js';
-import { runChild } from '../child.js';
+import { resultOf, runChild } from '../child.js';
 import { testWith } from '../harness.js';
+import { peerMissing } from '../native/peer.js';
 
 /** The output of each example, as in its comments. */
 const outputs: Record<string, string[]> = {
@@ -37,3 +38,11 @@ for (const [name, expected] of Object.entries({ ...outputs, ...kernelOutputs }))
     for (const text of expected) ok(output.includes(text), `expected ${text} in\n${output}`);
   });
 }
+
+testWith(peerMissing, 'examples/addon: a vector without strides', () => {
+  const [before, after] = resultOf<number[][]>(runChild(import.meta.url, './null-strides.js').output);
+  equal(
+    after,
+    before?.map((value) => value * 2),
+  );
+});

@@ -8,6 +8,7 @@ import { fakeMissing } from '../cuda/fake.js';
 import { testWith } from '../harness.js';
 import { probe } from '../interop/python/available.js';
 import { kernelsMissing } from '../interop/tvm-ffi/peer.js';
+import { missing as onnxruntimeMissing } from '../onnxruntime/library.js';
 
 const addon = fileURLToPath(new URL('../../native/faults/dlpack.node', import.meta.url));
 const missing = existsSync(addon) ? false : 'build/native/faults/dlpack.node (needs a C++ compiler on Linux)';
@@ -19,6 +20,7 @@ const scenarios: readonly (readonly [name: string, every: number, missing: strin
   ['python', 31, missing || probe('numpy').missing],
   ['tvm-ffi', 15, missing || kernelsMissing],
   ['cuda', 9, missing || fakeMissing],
+  ['onnxruntime', 7, missing || onnxruntimeMissing],
 ];
 
 for (const [name, every, needed] of scenarios) {

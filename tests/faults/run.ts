@@ -7,7 +7,7 @@
 import { createRequire } from 'node:module';
 import { parseArgs } from 'node:util';
 import { Worker } from 'node:worker_threads';
-import { stats, trim } from 'dlpack/native';
+import { emptyCache, liveCounts } from 'dlpack/debug';
 import { collect } from '../harness.js';
 import { scenarios } from './scenarios.js';
 import type { Report } from './worker.js';
@@ -29,7 +29,7 @@ if (!(scenario in scenarios)) throw new Error(`Expected one of ${Object.keys(sce
 const control = createRequire(import.meta.url)('../../native/faults/control.node') as Control;
 if (!control.open(process.env.DLPACK_ADDON ?? '')) throw new Error('DLPACK_ADDON is not built with allocations.cc');
 
-const { storages, bytes, imports, exports, tickets, pins } = stats();
+const { storages, bytes, imports, exports, tickets, pins } = liveCounts();
 const baseline = JSON.stringify({ storages, bytes, imports, exports, tickets, pins });
 
 /** Runs the scenario in a new worker whose nth request fails. */
@@ -50,7 +50,7 @@ async function attempt(request: number): Promise<Report> {
 
 /** Waits until no more than `blocks` are live: threads of the addon may still be freeing theirs. */
 async function settle(blocks: number): Promise<number> {
-  trim();
+  emptyCache('cpu');
   const start = Date.now();
   while (control.live() > blocks && Date.now() - start < 60_000) await collect();
   return control.live();
@@ -68,7 +68,7 @@ for (let i = 0; i < 2; i++) {
 const requests = control.requests();
 let live = control.live();
 for (let steady = 0; steady < 3; steady++) {
-  trim();
+  emptyCache('cpu');
   await collect();
   if (control.live() < live) steady = 0;
   live = control.live();

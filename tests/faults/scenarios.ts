@@ -8,8 +8,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { DLPACK, fromDLPack, Tensor } from 'dlpack';
-import { exportManaged, importManaged, releaseManaged, setDebug, stats } from 'dlpack/native';
-import { openTensor, shareTensor } from 'dlpack/shared';
+import { emptyCache, liveCounts, setDebug } from 'dlpack/debug';
+import { exportManaged, importManaged, releaseManaged } from 'dlpack/native';
+import { describeTensor, openTensor, shareTensor } from 'dlpack/shared';
+import { fromNDAlloc } from 'dlpack/tvm-ffi';
 
 export type Steps = Record<string, () => unknown>;
 
@@ -53,7 +55,7 @@ const core: Steps = {
   freeData() {
     using memory = Tensor.zeros([16], 'uint8');
     const data = memory.data.buffer as ArrayBuffer;
-    using x = Tensor.fromNDAlloc({ allocData: () => data, freeData() {} } as never, [4], 'float32');
+    using x = fromNDAlloc({ allocData: () => data, freeData() {} } as never, [4], 'float32');
     importManaged(exportManaged(x)).dispose();
   },
   copies() {
@@ -79,7 +81,7 @@ const core: Steps = {
   },
   sharedMemory() {
     using x = Tensor.empty([4], 'float32', { shareable: true });
-    openTensor(shareTensor(x, { with: 'process' })).dispose();
+    openTensor(describeTensor(x)).dispose();
   },
   traces() {
     setDebug(true);
@@ -87,7 +89,7 @@ const core: Steps = {
       using x = Tensor.from([1, 2]);
       const address = exportManaged(x);
       try {
-        stats();
+        liveCounts();
       } finally {
         releaseManaged(address);
       }
@@ -97,21 +99,25 @@ const core: Steps = {
   },
 };
 
+/** Writes a tensor of so many elements, opens it and reads one. */
+async function readBack(length: number): Promise<number> {
+  const { openNpySync, writeNpy } = await import('dlpack/files');
+  const path = file();
+  using x = Tensor.zeros([length], 'float64');
+  await writeNpy(path, x);
+  using y = openNpySync(path);
+  return y.get(0) as number;
+}
+
 const files: Steps = {
-  async mapped() {
-    const { openNpy, writeNpy } = await import('dlpack/files');
-    const path = file();
-    using x = Tensor.from([1, 2, 3]);
-    await writeNpy(path, x);
-    using y = openNpy(path);
-    return y.get(0);
-  },
+  small: () => readBack(3),
+  mapped: () => readBack(100_000),
   async refused() {
-    const { openNpy } = await import('dlpack/files');
+    const { openNpySync } = await import('dlpack/files');
     const path = file();
     writeFileSync(path, 'no array');
     try {
-      openNpy(path).dispose();
+      openNpySync(path).dispose();
     } catch (error) {
       if ((error as { tag?: string }).tag === undefined) throw error;
     }
@@ -119,7 +125,7 @@ const files: Steps = {
 };
 
 const python = async (): Promise<Steps> => {
-  const { python: start, callAsync, kwargs } = await import('dlpack/python');
+  const { python: start, callAsync, callTensorAsync, kwargs } = await import('dlpack/python');
   const py = start();
   return {
     values() {
@@ -189,6 +195,8 @@ const python = async (): Promise<Steps> => {
       using apply = py.eval('lambda f: f(1)');
       await callAsync(apply, (n: number) => n + 1);
       await callAsync(py.eval('lambda: "y" * 3000'));
+      using zeros = await callTensorAsync(py.import('numpy').zeros, 3);
+      return zeros.size;
     },
   };
 };
@@ -294,7 +302,7 @@ const tvmFfi = async (): Promise<Steps> => {
 };
 
 const cuda = async (): Promise<Steps> => {
-  const { emptyCache, Event, loadDriver, Stream } = await import('dlpack/cuda');
+  const { CudaEvent, loadDriver, Stream } = await import('dlpack/cuda');
   const { fake, fakeDriverPath } = await import('../cuda/fake.js');
   loadDriver({ path: fakeDriverPath });
   fake.configure({ queriesRun: true });
@@ -311,7 +319,7 @@ const cuda = async (): Promise<Steps> => {
     },
     streams() {
       using stream = new Stream();
-      using event = new Event();
+      using event = new CudaEvent();
       using x = stream.use(() => Tensor.zeros([16], 'float32', { device: 'cuda:0' }));
       event.record(stream);
       using other = new Stream();
@@ -329,8 +337,73 @@ const cuda = async (): Promise<Steps> => {
     },
     exchange() {
       using x = Tensor.zeros([16], 'float32', { device: 'cuda:0' });
-      using y = openTensor(shareTensor(x, { with: 'process' }));
+      using y = openTensor(describeTensor(x));
       return y.shape;
+    },
+  };
+};
+
+const onnxruntime = async (): Promise<Steps> => {
+  await import('../onnxruntime/library.js');
+  const { loadSession } = await import('dlpack/onnxruntime');
+  const { makeGraph, makeModel } = await import('../interop/libraries/model.js');
+  const relu = makeModel('Relu', 1, 'float32');
+  const values = makeGraph({
+    nodes: [
+      { op: 'Identity', inputs: ['text'], outputs: ['copy'] },
+      { op: 'SequenceConstruct', inputs: ['x', 'x'], outputs: ['list'] },
+      {
+        op: 'ZipMap',
+        inputs: ['x'],
+        outputs: ['maps'],
+        domain: 'ai.onnx.ml',
+        attributes: { classlabels_strings: ['cat', 'dog'] },
+      },
+    ],
+    inputs: { text: { tensor: 8, shape: ['n'] }, x: { tensor: 1, shape: ['m', 2] } },
+    outputs: {
+      copy: { tensor: 8, shape: ['n'] },
+      list: { sequence: { tensor: 1 } },
+      maps: { sequence: { map: [8, { tensor: 1, shape: [] }] } },
+    },
+    mlOpset: 1,
+    metadata: { author: 'me' },
+  });
+  return {
+    async load() {
+      using session = await loadSession(relu, { threads: 1, config: { 'session.disable_prepacking': '1' } });
+      return session.inputs;
+    },
+    async run() {
+      using session = await loadSession(relu, { threads: 1 });
+      using x = Tensor.zeros([2, 2], 'float32');
+      using y = (await session.run({ x })).y as Tensor;
+      using turned = session.runSync({ x: x.transpose() }).y as Tensor;
+      using given = Tensor.zeros([2, 2], 'float32');
+      await session.run({ x }, { outputs: { y: given }, config: { 'memory.enable_memory_arena_shrinkage': '' } });
+      return [y.get(0, 0), turned.get(0, 0)];
+    },
+    async largeOutput() {
+      using session = await loadSession(relu, { threads: 1 });
+      using x = Tensor.zeros([512, 512], 'float32');
+      using y = (await session.run({ x })).y as Tensor; // pages of the system
+      return y.get(0, 0);
+    },
+    async otherValues() {
+      using session = await loadSession(values, { threads: 1 });
+      using x = Tensor.zeros([2, 2], 'float32');
+      const { list } = await session.run({ text: ['a', 'a text that is longer than others'], x });
+      for (const each of list as Tensor[]) each.dispose();
+    },
+    async stopped() {
+      using session = await loadSession(relu, { threads: 1, concurrency: 1 });
+      using x = Tensor.zeros([64, 64], 'float32');
+      const controller = new AbortController();
+      const runs = Array.from({ length: 4 }, () => session.run({ x }, { signal: controller.signal }));
+      controller.abort();
+      for (const outcome of await Promise.allSettled(runs)) {
+        if (outcome.status === 'fulfilled') (outcome.value.y as Tensor).dispose();
+      }
     },
   };
 };
@@ -341,6 +414,7 @@ export const scenarios = {
   python,
   'tvm-ffi': tvmFfi,
   cuda,
+  onnxruntime,
 } as const;
 
 export type Scenario = keyof typeof scenarios;

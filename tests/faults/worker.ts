@@ -2,7 +2,7 @@
 
 import { parentPort, workerData } from 'node:worker_threads';
 import { isDLPackError } from 'dlpack';
-import { stats } from 'dlpack/native';
+import { liveCounts } from 'dlpack/debug';
 import { collectUntil } from '../harness.js';
 import { type Scenario, type Steps, scenarios } from './scenarios.js';
 
@@ -25,7 +25,7 @@ async function attempt<T>(name: string, run: () => T): Promise<Awaited<T> | null
 }
 
 const counts = (): string => {
-  const { storages, bytes, imports, exports, tickets, pins } = stats();
+  const { storages, bytes, imports, exports, tickets, pins } = liveCounts();
   return JSON.stringify({ storages, bytes, imports, exports, tickets, pins });
 };
 

@@ -55,7 +55,12 @@ export function gguf(
   pairs: readonly (readonly [key: string, type: number, value: Uint8Array])[],
   tensors: readonly GgufTensor[],
   data: Uint8Array,
-  { version = 3, alignment = 32, tensorCount = tensors.length, pairCount = pairs.length } = {},
+  {
+    version = 3,
+    alignment = 32,
+    tensorCount = tensors.length,
+    pairCount = pairs.length,
+  }: { version?: number; alignment?: number; tensorCount?: number | bigint; pairCount?: number | bigint } = {},
 ): Uint8Array<ArrayBuffer> {
   const header = concat(
     text('GGUF'),
@@ -76,10 +81,21 @@ export interface ZipPart {
   readonly content: Uint8Array;
   readonly method?: number;
   readonly size?: number;
+  /** Of the content in the file, which is right for members that are not compressed. */
   readonly crc?: number;
   readonly flags?: number;
   /** As the directory says. */
   readonly offset?: number;
+}
+
+/** The checksum of zip, bit by bit. */
+export function crc32(bytes: Uint8Array): number {
+  let crc = 0xffffffff;
+  for (const byte of bytes) {
+    crc ^= byte;
+    for (let bit = 0; bit < 8; bit++) crc = crc & 1 ? 0xedb88320 ^ (crc >>> 1) : crc >>> 1;
+  }
+  return ~crc >>> 0;
 }
 
 /** A zip file whose directory can differ from its contents. */
@@ -90,7 +106,15 @@ export function zip(
   const bodies: Uint8Array[] = [];
   const entries: Uint8Array[] = [];
   let at = 0;
-  for (const { name, content, method = 0, size = content.length, crc = 0, flags = 0, offset = at } of parts) {
+  for (const {
+    name,
+    content,
+    method = 0,
+    size = content.length,
+    crc = crc32(content),
+    flags = 0,
+    offset = at,
+  } of parts) {
     const common = concat(
       u16(20),
       u16(flags),

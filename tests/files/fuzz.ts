@@ -1,21 +1,32 @@
 /**
- * Files of every format with random damage. Opening such a file gives tensors whose every byte can be read, or a
- * typed error; the process survives, and nothing stays mapped or allocated.
+ * Files of every format that lie in their fields, or have random damage, by path and as Blobs. Opening such a file gives
+ * tensors whose every byte can be read, or a typed error, in little time and memory; the process survives, and nothing stays
+ * mapped or allocated.
  */
 
-import { writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, truncateSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { deflateRawSync } from 'node:zlib';
 import { isDLPackError, type Tensor } from 'dlpack';
+import { liveCounts } from 'dlpack/debug';
 import { openGguf, openNpy, openNpz, openSafetensors, type TensorFile } from 'dlpack/files';
-import { stats } from 'dlpack/native';
 import { collectUntil } from '../harness.js';
 import { type Random, randomFrom } from '../random.js';
+import { edges, forgeGguf, forgeIndex, forgeNpy, forgeNpz, forgeSafetensors } from './forge.js';
 import { concat, fileOf, gguf, ggufString, newPath, npy, safetensors, u32, u64, zip } from './make.js';
 
+type Opened = TensorFile | Tensor;
+interface Options {
+  readonly mode?: 'r' | 'c';
+  readonly dtype?: 'bfloat16';
+  readonly verify?: boolean;
+}
+
 interface Format {
-  readonly whole: Uint8Array<ArrayBuffer>;
-  open(path: string): TensorFile | Tensor;
   readonly name: string;
+  readonly whole: Uint8Array<ArrayBuffer>;
+  forge(random: Random): Uint8Array<ArrayBuffer>;
+  open(source: string | Blob, options: Options): Promise<Opened>;
 }
 
 const array = npy("{'descr': '<i4', 'fortran_order': True, 'shape': (2, 3), }", new Uint8Array(24).fill(7));
@@ -30,6 +41,7 @@ const formats: readonly Format[] = [
   {
     name: 'x.safetensors',
     open: openSafetensors,
+    forge: forgeSafetensors,
     whole: safetensors(
       {
         __metadata__: { a: 'b"\\' },
@@ -41,10 +53,11 @@ const formats: readonly Format[] = [
       new Uint8Array(32).fill(1),
     ),
   },
-  { name: 'x.npy', open: openNpy, whole: array },
+  { name: 'x.npy', open: openNpy, forge: forgeNpy, whole: array },
   {
     name: 'x.npz',
     open: openNpz,
+    forge: forgeNpz,
     whole: zip([
       { name: 'a.npy', content: array },
       { name: 'b.npy', content: deflated, method: 8, size: array.length },
@@ -53,6 +66,7 @@ const formats: readonly Format[] = [
   {
     name: 'x.gguf',
     open: openGguf,
+    forge: forgeGguf,
     whole: gguf(
       [
         ['general.name', 8, ggufString('x')],
@@ -70,27 +84,13 @@ const formats: readonly Format[] = [
   {
     name: 'x.index.json',
     open: openSafetensors,
+    forge: forgeIndex,
     whole: new TextEncoder().encode(
       '{"metadata":{"total_size":1,"deep":[[{"a":null}]]},"weight_map":{"x":"a","y":"b"}}',
     ),
   },
 ];
 
-/** Numbers that sizes, offsets and counts are wrong by. */
-const edges = [
-  0n,
-  1n,
-  0x7fn,
-  0xffn,
-  0x7fffn,
-  0xffffn,
-  0x7fffffffn,
-  0xffffffffn,
-  2n ** 53n,
-  2n ** 63n - 1n,
-  2n ** 63n,
-  2n ** 64n - 1n,
-];
 const tokens = [
   '"',
   '{',
@@ -158,65 +158,133 @@ function damage(whole: Uint8Array<ArrayBuffer>, random: Random): Uint8Array<Arra
   return bytes;
 }
 
-/** Reads every byte of a tensor. */
+/** Bytes of the largest tensor that is read whole. A hole in a file can make larger ones. */
+const MOST_READ = 1 << 24;
+const MOST_TENSORS = 20;
+
+/** Reads every byte of a tensor, and makes arrays of it where they are few, or so many that this must fail. */
 function touch(tensor: Tensor): void {
-  tensor.copy().dispose();
-  tensor.dispose();
+  try {
+    if (tensor.nbytes <= MOST_READ) tensor.copy().dispose();
+    else tensor.get(...tensor.shape.map(() => 0));
+    const arrays = tensor.shape.reduce((a, b) => a * Math.max(1, b), 1);
+    if (arrays < 100_000 || arrays > 2 ** 27) tensor.toArray(); // the values, or an error
+    String(tensor);
+  } finally {
+    tensor.dispose();
+  }
 }
 
-function openAndRead(format: Format, path: string): void {
-  const opened = format.open(path);
-  if ('names' in opened) {
-    try {
-      for (const name of opened.names) {
-        opened.info(name);
-        touch(opened.get(name));
-      }
-    } finally {
-      opened.close();
+async function openAndRead(format: Format, source: string | Blob, options: Options): Promise<void> {
+  const opened = await format.open(source, options);
+  if (!('names' in opened)) return touch(opened);
+  try {
+    for (const name of opened.names.slice(0, MOST_TENSORS)) {
+      if (typeof source === 'string') opened.info(name);
+      touch(typeof source === 'string' ? opened.get(name) : await opened.getAsync(name));
     }
-    return;
+  } finally {
+    opened.dispose();
   }
-  touch(opened);
 }
+
+/** A damaged file, or one that lies. Rarely a hole follows, so that large numbers fit into the file. */
+function write(format: Format, random: Random, path: string): Uint8Array<ArrayBuffer> {
+  const forged = random.between(0, 2) > 0 ? format.forge(random) : damage(format.whole, random);
+  const bytes = random.between(0, 9) === 0 ? damage(forged, random) : forged;
+  writeFileSync(path, bytes);
+  if (random.between(0, 30) === 0) truncateSync(path, bytes.length + 2 ** random.between(10, 40));
+  return bytes;
+}
+
+/** What one file may cost: the largest header is read in pieces and copied, and the rest is small. */
+const MOST_MEMORY = 700;
+const MOST_SECONDS = 10;
+
+const status = '/proc/self/status';
+const resets = '/proc/self/clear_refs';
+const hasStatus = existsSync(status) && existsSync(resets);
+
+/** The memory of the process in MiB: at this moment, or the most since the last reset. 0 where the system does not tell. */
+function memory(field: 'VmRSS' | 'VmHWM'): number {
+  if (!hasStatus) return 0;
+  return Number(new RegExp(`${field}:\\s+(\\d+)`).exec(readFileSync(status, 'utf8'))?.[1]) / 1024;
+}
+
+/** Runs an action, and throws if it takes too much memory or processor time. */
+async function bounded(action: () => Promise<void>): Promise<void> {
+  if (hasStatus) writeFileSync(resets, '5');
+  const before = memory('VmRSS');
+  const start = process.cpuUsage();
+  try {
+    await action();
+  } finally {
+    const { user, system } = process.cpuUsage(start);
+    const seconds = (user + system) / 1e6;
+    const grown = Math.round(memory('VmHWM') - before);
+    if (grown > MOST_MEMORY || seconds > MOST_SECONDS) {
+      // biome-ignore lint/correctness/noUnsafeFinally: this outcome is worse than any error of the action
+      throw new Error(`it took ${grown} MiB and ${seconds} s`);
+    }
+  }
+}
+
+const options = (random: Random): Options => ({ mode: random.between(0, 1) === 0 ? 'r' : 'c' });
 
 /** Runs some rounds with one seed. The error of a failure has the seed, the round and the format. */
-export async function fuzzFiles(seed: number, rounds: number): Promise<{ opened: number; refused: number }> {
+export async function fuzzFiles(
+  seed: number,
+  rounds: number,
+  log: (line: string) => void = () => {},
+  isOver: () => boolean = () => false,
+): Promise<{ opened: number; refused: number }> {
   const random = randomFrom(seed);
   const outcome = { opened: 0, refused: 0 };
-  const before = stats();
-  for (let round = 0; round < rounds; round++) {
+  const before = liveCounts();
+  const checkReleased = async (label: string): Promise<void> => {
+    const isReleased = () => liveCounts().storages === before.storages && liveCounts().imports === before.imports;
+    if (!(await collectUntil(isReleased)))
+      throw new Error(`${label}: something stays: ${JSON.stringify(liveCounts())}`);
+  };
+  for (let round = 0; round < rounds && !isOver(); round++) {
     const format = formats[round % formats.length] as Format;
-    const bytes = damage(format.whole, random);
-    const path = newPathOf(format.name);
-    writeFileSync(path, bytes);
+    const path = pathOf(format);
+    const bytes = write(format, random, path);
+    const isBlob = format.name !== 'x.index.json' && random.between(0, 3) === 0;
+    const source = isBlob ? new Blob([bytes]) : path;
+    const given: Options = {
+      ...options(random),
+      ...(format.name.startsWith('x.np') && random.between(0, 3) === 0 && { dtype: 'bfloat16' }),
+      ...(format.name === 'x.npz' && { verify: random.between(0, 1) === 0 }),
+    };
+    const label = `seed ${seed}, round ${round}, ${format.name}${isBlob ? ' as a Blob' : ''} ${JSON.stringify(given)}`;
+    log(label);
     try {
-      openAndRead(format, path);
+      await bounded(() => openAndRead(format, source, given));
       outcome.opened++;
     } catch (error) {
       if (!isDLPackError(error)) {
-        const kept = fileOf(bytes, format.name);
-        throw new Error(`seed ${seed}, round ${round}, ${format.name} (${kept}): ${String(error)}`, { cause: error });
+        throw new Error(`${label} (${fileOf(bytes, format.name)}): ${String(error)}`, { cause: error });
       }
       outcome.refused++;
     }
-    if (stats().imports !== before.imports) {
-      throw new Error(`seed ${seed}, round ${round}, ${format.name}: something stays mapped`);
-    }
+    if ((round + 1) % 500 === 0) await checkReleased(label);
   }
-  if (!(await collectUntil(() => stats().storages === before.storages))) {
-    throw new Error(`seed ${seed}: something stays allocated: ${JSON.stringify(stats())}`);
-  }
+  await checkReleased(`seed ${seed}`);
   return outcome;
 }
 
-const paths = new Map<string, string>();
+const paths = new Map<Format, string>();
 
-/** One path for each format: thousands of files are written. */
-function newPathOf(name: string): string {
-  const known = paths.get(name);
+/** One path for each format, because thousands of files are written. The shards of an index are beside it. */
+function pathOf(format: Format): string {
+  const known = paths.get(format);
   if (known !== undefined) return known;
-  const path = newPath(name);
-  paths.set(name, path);
+  const path = newPath(format.name);
+  for (const shard of ['a', 'b']) {
+    const tensors = Object.fromEntries(Array.from({ length: 5 }, (_, i) => [`t${i}`, entry('U8', [1], i, i + 1)]));
+    writeFileSync(join(dirname(path), shard), safetensors(tensors, new Uint8Array(5)));
+  }
+  paths.set(format, path);
   return path;
 }

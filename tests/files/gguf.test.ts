@@ -1,5 +1,5 @@
-import { openGguf } from 'dlpack/files';
-import { equal, throws } from '../assert.js';
+import { openGguf, openGgufSync } from 'dlpack/files';
+import { equal, rejects, throws } from '../assert.js';
 import { test } from '../harness.js';
 import { concat, fileOf, gguf, ggufString, u32, u64 } from './make.js';
 
@@ -11,7 +11,7 @@ test('metadata of every type', () => {
     set(new DataView(out.buffer));
     return out;
   };
-  const file = openGguf(
+  const file = openGgufSync(
     fileOf(
       gguf(
         [
@@ -46,7 +46,7 @@ test('metadata of every type', () => {
     bool: true,
     string: 'llama é',
     array: ['a', 'b'],
-    nested: [[1, 2]],
+    nested: [Uint32Array.of(1, 2)],
     u64: 2n ** 63n,
     i64: -1n,
     f64: 0.1,
@@ -60,7 +60,7 @@ test('floats are tensors, with the slowest axis first; quantised blocks are byte
     new Uint8Array(8),
     Uint8Array.from({ length: 72 }, (_, i) => i),
   );
-  using file = openGguf(
+  using file = openGgufSync(
     fileOf(
       gguf(
         [],
@@ -83,6 +83,70 @@ test('floats are tensors, with the slowest axis first; quantised blocks are byte
   equal(file.info('float').quantization, undefined);
 });
 
+test('arrays of numbers are typed arrays of their type, and booleans are an array', () => {
+  const arrays = [
+    [0, Uint8Array.of(1, 2)],
+    [1, Int8Array.of(1, -2)],
+    [2, Uint16Array.of(1, 2)],
+    [3, Int16Array.of(1, -2)],
+    [4, Uint32Array.of(1, 2)],
+    [5, Int32Array.of(1, -2)],
+    [6, Float32Array.of(1, 2.5)],
+    [10, BigUint64Array.of(1n, 2n ** 63n)],
+    [11, BigInt64Array.of(1n, -2n)],
+    [12, Float64Array.of(1, 0.1)],
+  ] as const;
+  const pairs = arrays.map(
+    ([type, { buffer }]) => [`k${type}`, 9, concat(u32(type), u64(2), new Uint8Array(buffer))] as const,
+  );
+  const flags = ['flags', 9, concat(u32(7), u64(2), new Uint8Array([1, 0]))] as const;
+  const { metadata } = openGgufSync(fileOf(gguf([...pairs, flags], [], new Uint8Array())));
+  for (const [type, array] of arrays) {
+    const value = metadata.get(`k${type}`) as typeof array;
+    equal([value.constructor === array.constructor, [...value]], [true, [...array]], `type ${type}`);
+  }
+  equal(metadata.get('flags'), [true, false]);
+});
+
+test('a vocabulary of 400,000 tokens with their scores and merges', () => {
+  const count = 400_000;
+  const strings = (prefix: string) =>
+    Buffer.concat([u32(8), u64(count), ...Array.from({ length: count }, (_, i) => ggufString(`${prefix}${i}`))]);
+  const scores = concat(u32(6), u64(count), new Uint8Array(Float32Array.from({ length: count }, (_, i) => -i).buffer));
+  const bytes = gguf(
+    [
+      ['tokenizer.ggml.tokens', 9, strings('token ')],
+      ['tokenizer.ggml.scores', 9, scores],
+      ['tokenizer.ggml.merges', 9, strings('m ')],
+    ],
+    [],
+    new Uint8Array(),
+  );
+  const { metadata } = openGgufSync(fileOf(bytes));
+  equal((metadata.get('tokenizer.ggml.tokens') as string[])[count - 1], `token ${count - 1}`);
+  equal((metadata.get('tokenizer.ggml.scores') as Float32Array)[count - 1], 1 - count);
+  equal((metadata.get('tokenizer.ggml.merges') as string[]).length, count);
+});
+
+test('the block types of newer versions, and types that are not known yet', async () => {
+  const bytes = gguf(
+    [],
+    [
+      { name: 'nvfp4', dims: [64, 2], type: 40, offset: 0 },
+      { name: 'later', dims: [7, 7], type: 999, offset: 3 },
+      { name: 'q1_0', dims: [128], type: 41, offset: 96 },
+    ],
+    new Uint8Array(128),
+  );
+  using file = openGgufSync(fileOf(bytes));
+  equal([file.names, file.size, file.has('later')], [['nvfp4', 'later', 'q1_0'], 3, true]);
+  equal([file.get('nvfp4').shape, file.info('nvfp4').quantization?.type], [[2, 36], 'NVFP4']);
+  equal([file.get('q1_0').shape, file.info('q1_0').quantization?.blockElements], [[18], 128]);
+  throws('UnsupportedDTypeError', "for 'later' in", () => file.get('later'));
+  throws('UnsupportedDTypeError', 'its type is 999', () => file.info('later'));
+  await rejects('UnsupportedDTypeError', 'its type is 999', file.getAllAsync());
+});
+
 test('another alignment, and version 2', () => {
   const bytes = gguf(
     [['general.alignment', 4, u32(64)]],
@@ -90,7 +154,7 @@ test('another alignment, and version 2', () => {
     concat(new Uint8Array(64), f32(7)),
     { version: 2, alignment: 64 },
   );
-  equal(openGguf(fileOf(bytes)).get('x').toArray(), [7]);
+  equal(openGgufSync(fileOf(bytes)).get('x').toArray(), [7]);
 });
 
 test('a header longer than the first piece that is read', async () => {
@@ -104,7 +168,7 @@ test('a header longer than the first piece that is read', async () => {
     [{ name: 'x', dims: [1], type: 0, offset: 0 }],
     f32(7),
   );
-  using file = openGguf(fileOf(bytes));
+  using file = openGgufSync(fileOf(bytes));
   equal((file.metadata.get('words') as string[])[19_999], 'word 19999');
   equal(file.get('x').toArray(), [7]);
   using blob = await openGguf(new Blob([bytes]));

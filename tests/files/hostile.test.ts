@@ -1,9 +1,16 @@
 /** Malicious files. Each gives a typed error that names the file and the place, before memory is allocated for it. */
 
-import { truncateSync } from 'node:fs';
+import { appendFileSync, truncateSync } from 'node:fs';
 import { deflateRawSync } from 'node:zlib';
-import { type FileFormatError, openGguf, openNpy, openNpz, openSafetensors } from 'dlpack/files';
-import { equal, ok, throws } from '../assert.js';
+import {
+  type FileFormatError,
+  openGgufSync,
+  openNpySync,
+  openNpzSync,
+  openSafetensors,
+  openSafetensorsSync,
+} from 'dlpack/files';
+import { equal, ok, rejects, throws } from '../assert.js';
 import { runChild } from '../child.js';
 import { test } from '../harness.js';
 import { concat, fileOf, gguf, ggufString, npy, safetensors, text, u16, u32, u64, zip } from './make.js';
@@ -25,12 +32,12 @@ function refused(
 }
 
 const tensors = (problem: string, header: unknown, data = new Uint8Array(8)) =>
-  refused(problem, openSafetensors, safetensors(header, data));
+  refused(problem, openSafetensorsSync, safetensors(header, data));
 
 test('safetensors: truncated', () => {
   const whole = safetensors({ a: entry([8], [0, 8]) }, new Uint8Array(8));
   for (let length = 0; length < whole.length; length++) {
-    refused('', openSafetensors, whole.subarray(0, length));
+    refused('', openSafetensorsSync, whole.subarray(0, length));
   }
   const error = tensors('the file is truncated', { a: entry([9], [0, 9]) });
   equal(error.offset, 8 + JSON.stringify({ a: entry([9], [0, 9]) }).length + 8);
@@ -89,14 +96,14 @@ test('safetensors: JSON of another structure', () => {
   tensors('a string has no end', '{"a');
   tensors('control character', '{"a\n":1}');
   tensors('unknown escape', '{"a\\q":1}');
-  refused('not UTF-8', openSafetensors, concat(u64(4), new Uint8Array([0x7b, 0xff, 0x22, 0x7d])));
+  refused('not UTF-8', openSafetensorsSync, concat(u64(4), new Uint8Array([0x7b, 0xff, 0x22, 0x7d])));
   // As deep as a header can be, and as wide: refused at the second bracket.
   equal(tensors("expected '{'", `{"a":${'['.repeat(100_000)}`).offset, 8 + 5);
 });
 
 test('safetensors: the length of the header', () => {
   for (const length of [0, 1, 100_000_001, 2n ** 53n, 2n ** 63n, 2n ** 64n - 1n]) {
-    refused('bytes; 2 to 100000000 are allowed', openSafetensors, concat(u64(length), text('{}')));
+    refused('bytes; 2 to 100000000 are allowed', openSafetensorsSync, concat(u64(length), text('{}')));
   }
 });
 
@@ -105,6 +112,13 @@ const MAX_HEADER = 100_000_000;
 /** A file that begins with a length and a text. The rest of its bytes is a hole, which takes no space. */
 function headerOf(length: number, begin: string, size: number, name = 'file'): string {
   const path = fileOf(concat(u64(length), text(begin)), name);
+  truncateSync(path, size);
+  return path;
+}
+
+/** A sparse file: these bytes, and then a hole up to its size. */
+function sparse(bytes: Uint8Array, size: number, name: string): string {
+  const path = fileOf(bytes, name);
   truncateSync(path, size);
   return path;
 }
@@ -157,8 +171,31 @@ test('safetensors: a header of the largest size takes memory for its pages, a co
   ok(unended?.includes('control character'), unended);
 });
 
+test('safetensors and index: more names than any model has', () => {
+  const count = 1_000_001;
+  const members = (value: string) => Array.from({ length: count }, (_, i) => `"${i.toString(36)}":${value}`).join(',');
+  const paths = [
+    fileOf(safetensors(`{"__metadata__":{${members('""')}}}`, new Uint8Array())),
+    fileOf(safetensors(`{${members('{"dtype":"U8","shape":[0],"data_offsets":[0,0]}')}}`, new Uint8Array())),
+    fileOf(`{"weight_map":{${members('"a"')}}}`, 'x.json'),
+    fileOf(`{"metadata":[${'{},'.repeat(1_000_000)}0]}`, 'y.json'),
+  ];
+  const problems = opened(paths, { largest: MAX_HEADER, grown: 1500 });
+  const expected = ['1000000 pairs of metadata', '1000000 tensors', '1000000 tensors'];
+  for (const [i, text] of [...expected, 'at most 1048576 characters'].entries()) {
+    ok(problems[i]?.includes(text), problems[i]);
+  }
+});
+
+test('safetensors and index: 200,000 tensors open', () => {
+  const count = 200_000;
+  const tensors = Array.from({ length: count }, (_, i) => [`layer.${i}`, entry([1], [i, i + 1])]);
+  using file = openSafetensorsSync(fileOf(safetensors(Object.fromEntries(tensors), new Uint8Array(count).fill(7))));
+  equal([file.size, file.get('layer.199999').get(0)], [count, 7]);
+});
+
 test('index: path traversal and other structures', () => {
-  const index = (problem: string, json: string) => refused(problem, openSafetensors, json, 'x.index.json');
+  const index = (problem: string, json: string) => refused(problem, openSafetensorsSync, json, 'x.index.json');
   for (const name of ['../a', '/etc/passwd', 'a/b', 'a\\b', 'C:a', '..', '.', '', 'a\u0000b', '%2e%2e', 'a?b', 'a#b']) {
     index('not a file name in this folder', JSON.stringify({ weight_map: { x: name } }));
   }
@@ -169,17 +206,17 @@ test('index: path traversal and other structures', () => {
   index('at most 64 levels', `{"metadata":${'['.repeat(100)}${']'.repeat(100)}}`);
   index('JSON is malformed', '{"metadata":nul,"weight_map":{}}');
   const missing = fileOf('{"weight_map":{"x":"missing"}}', 'x.index.json');
-  equal(throws('FileError', 'no such file', () => openSafetensors(missing)).code, 'ENOENT');
+  equal(throws('FileError', 'no such file', () => openSafetensorsSync(missing)).code, 'ENOENT');
 });
 
 const dict = (shape: string, descr = "'<f8'", order = 'False') =>
   `{'descr': ${descr}, 'fortran_order': ${order}, 'shape': ${shape}, }`;
 const array = (problem: string, header: string, data = new Uint8Array(16)) =>
-  refused(problem, openNpy, npy(header, data));
+  refused(problem, openNpySync, npy(header, data));
 
 test('npy: truncated', () => {
   const whole = npy(dict('(2,)'), new Uint8Array(16));
-  for (let length = 0; length < whole.length; length++) refused('', openNpy, whole.subarray(0, length));
+  for (let length = 0; length < whole.length; length++) refused('', openNpySync, whole.subarray(0, length));
 });
 
 test('npy: headers', () => {
@@ -200,41 +237,41 @@ test('npy: headers', () => {
   array('no end', "{'descr");
   array('axes', dict(`(${'1, '.repeat(65)})`));
   array('the end of the header', `${dict('(2,)')} 1`);
-  refused('magic', openNpy, 'PK not an array');
-  refused('version is 9', openNpy, concat(new Uint8Array([0x93]), text('NUMPY'), new Uint8Array([9, 0, 0, 0])));
+  refused('magic', openNpySync, 'PK not an array');
+  refused('version is 9', openNpySync, concat(new Uint8Array([0x93]), text('NUMPY'), new Uint8Array([9, 0, 0, 0])));
   const huge = concat(new Uint8Array([0x93]), text('NUMPY'), new Uint8Array([2, 0]), u32(0xffffffff));
-  refused('are allowed', openNpy, huge);
+  refused('are allowed', openNpySync, huge);
 });
 
 const good = npy(dict('(2,)'), new Uint8Array(16));
 
 test('npz: directories', () => {
   const whole = zip([{ name: 'a.npy', content: good }]);
-  for (let length = 0; length < whole.length; length += 7) refused('', openNpz, whole.subarray(0, length));
-  refused('do not fit a directory', openNpz, zip([{ name: 'a.npy', content: good }], { count: 60000 }));
-  refused('', openNpz, zip([{ name: 'a.npy', content: good }], { start: 0xfffffff0 }));
-  refused('malformed', openNpz, zip([{ name: 'a.npy', content: good }], { start: 4 }));
+  for (let length = 0; length < whole.length; length += 7) refused('', openNpzSync, whole.subarray(0, length));
+  refused('do not fit a directory', openNpzSync, zip([{ name: 'a.npy', content: good }], { count: 60000 }));
+  refused('', openNpzSync, zip([{ name: 'a.npy', content: good }], { start: 0xfffffff0 }));
+  refused('malformed', openNpzSync, zip([{ name: 'a.npy', content: good }], { start: 4 }));
   refused(
     'occurs twice',
-    openNpz,
+    openNpzSync,
     zip([
       { name: 'a.npy', content: good },
       { name: 'a.npy', content: good },
     ]),
   );
-  refused('encrypted', openNpz, zip([{ name: 'a.npy', content: good, flags: 1 }]));
-  refused('method 12', openNpz, zip([{ name: 'a.npy', content: good, method: 12 }]));
-  refused('two sizes differ', openNpz, zip([{ name: 'a.npy', content: good, size: 5 }]));
-  refused('no npy arrays', openNpz, zip([{ name: 'a.txt', content: good }]));
-  refused('Zip64 field is missing', openNpz, zip([{ name: 'a.npy', content: good, method: 8, size: 0xffffffff }]));
+  refused('encrypted', openNpzSync, zip([{ name: 'a.npy', content: good, flags: 1 }]));
+  refused('method 12', openNpzSync, zip([{ name: 'a.npy', content: good, method: 12 }]));
+  refused('two sizes differ', openNpzSync, zip([{ name: 'a.npy', content: good, size: 5 }]));
+  refused('no npy arrays', openNpzSync, zip([{ name: 'a.txt', content: good }]));
+  refused('Zip64 field is missing', openNpzSync, zip([{ name: 'a.npy', content: good, method: 8, size: 0xffffffff }]));
 });
 
 test('npz: members outside the archive or inside each other', () => {
-  const get = (path: string) => openNpz(path).get('a');
-  refused('overlaps', openNpz, zip([{ name: 'a.npy', content: good, offset: 200 }]));
+  const get = (path: string) => openNpzSync(path).get('a');
+  refused('overlaps', openNpzSync, zip([{ name: 'a.npy', content: good, offset: 200 }]));
   refused(
     'overlaps',
-    openNpz,
+    openNpzSync,
     zip([
       { name: 'a.npy', content: good },
       { name: 'b.npy', content: good, offset: 0 },
@@ -252,29 +289,33 @@ test('npz: members outside the archive or inside each other', () => {
 test('npz: bombs', () => {
   const zeros = new Uint8Array(deflateRawSync(new Uint8Array(1 << 20)));
   const claim = (size: number) => zip([{ name: 'a.npy', content: zeros, method: 8, size }]);
-  refused('more than', openNpz, claim(0xfffffff0));
+  refused('more than', openNpzSync, claim(0xfffffff0));
   const big = npy(dict(`(${1 << 17},)`), new Uint8Array(1 << 20));
   const bomb = new Uint8Array(deflateRawSync(big));
   // The member is larger than its size in the directory, so reading stops there.
-  refused('needs', (path) => openNpz(path).get('a'), zip([{ name: 'a.npy', content: bomb, method: 8, size: 4096 }]));
+  refused(
+    'needs',
+    (path) => openNpzSync(path).get('a'),
+    zip([{ name: 'a.npy', content: bomb, method: 8, size: 4096 }]),
+  );
   refused(
     'damaged',
-    (path) => openNpz(path).get('a'),
+    (path) => openNpzSync(path).get('a'),
     zip([{ name: 'a.npy', content: bomb, method: 8, size: big.length + 64 }]),
   );
   refused(
     'damaged',
-    (path) => openNpz(path).get('a'),
+    (path) => openNpzSync(path).get('a'),
     zip([{ name: 'a.npy', content: bomb, method: 8, size: big.length, crc: 1 }]),
   );
   refused(
     'begin with',
-    (path) => openNpz(path).get('a'),
+    (path) => openNpzSync(path).get('a'),
     zip([{ name: 'a.npy', content: new Uint8Array(64).fill(255), method: 8, size: 200 }]),
   );
 });
 
-const model = (problem: string, bytes: Uint8Array) => refused(problem, openGguf, bytes);
+const model = (problem: string, bytes: Uint8Array) => refused(problem, openGgufSync, bytes);
 const f32 = { name: 'x', dims: [2], type: 0, offset: 0 };
 
 test('gguf: truncated, and other versions', () => {
@@ -310,6 +351,58 @@ test('gguf: counts, lengths and depths that are too large for the file', () => {
   model('general.alignment is a', gguf([['general.alignment', 8, ggufString('a')]], [], new Uint8Array()));
 });
 
+test('gguf: headers that a hole fills', () => {
+  const array = (type: number, count: number | bigint) =>
+    gguf([['k', 9, concat(u32(type), u64(count))]], [], new Uint8Array());
+  const counts = (counts: { tensorCount?: number; pairCount?: number }) => gguf([], [], new Uint8Array(), counts);
+  const mega = 1_000_000;
+  const refusedPaths = [
+    sparse(array(0, 113 * mega), 114 * mega, 'a.gguf'), // more elements than an array of V8 can have
+    sparse(array(8, 5 * mega), 64 * mega, 'b.gguf'),
+    sparse(array(7, 5 * mega), 64 * mega, 'c.gguf'),
+    sparse(array(9, mega), 64 * mega, 'd.gguf'),
+    sparse(counts({ pairCount: 17 * mega }), 300 * mega, 'e.gguf'),
+    sparse(counts({ tensorCount: 17 * mega }), 500 * mega, 'f.gguf'),
+    sparse(gguf([['k', 8, u64(2 ** 36)]], [], new Uint8Array()), 2 ** 37, 'g.gguf'),
+  ];
+  const problems = opened(refusedPaths, { largest: MAX_HEADER, grown: 500 });
+  const items = 'arrays have more than 4000000 values';
+  const bytes = `more than ${MAX_HEADER} bytes`;
+  const texts = [bytes, items, items, items, 'than 1000000 pairs', 'than 1000000 tensors', bytes];
+  for (const [i, text] of texts.entries()) ok(problems[i]?.includes(text), problems[i]);
+  const long = sparse(array(0, 90 * mega), 91 * mega, 'h.gguf');
+  equal(opened([long], { largest: MAX_HEADER, grown: 500 }), ['opened']);
+});
+
+test('npz: directories that a hole fills', () => {
+  /** A zip file that is nothing but a hole and its ends, of which the one for Zip64 names the directory. */
+  const ends = (count: number, size: number, offset: number, at: number) =>
+    concat(
+      u32(0x06064b50),
+      u64(44),
+      u32(0),
+      u32(0),
+      u32(0),
+      u64(count),
+      u64(count),
+      u64(size),
+      u64(offset),
+      ...[u32(0x07064b50), u32(0), u64(at), u32(1)],
+      ...[u32(0x06054b50), u32(0), u32(0xffffffff), u32(0xffffffff), u32(0xffffffff), u16(0)],
+    );
+  const make = (count: number, size: number, name: string): string => {
+    const path = sparse(new Uint8Array(), size, name);
+    appendFileSync(path, ends(count, size, 0, size));
+    return path;
+  };
+  const problems = opened([make(2 ** 30, 2 ** 36, 'a.npz'), make(1_500_000, 99_000_000, 'b.npz')], {
+    largest: 1 << 17,
+    grown: 100,
+  });
+  ok(problems[0]?.includes(`${MAX_HEADER} are allowed`), problems[0]);
+  ok(problems[1]?.includes('more than 1000000 members'), problems[1]);
+});
+
 test('gguf: tensors', () => {
   const one = (change: Partial<typeof f32> | object, data = new Uint8Array(64)) =>
     gguf([], [{ ...f32, ...change }], data);
@@ -325,7 +418,6 @@ test('gguf: tensors', () => {
       new Uint8Array(128),
     ),
   );
-  model('unknown type 99', one({ type: 99 }));
   model('not a multiple of 32', one({ offset: 4 }));
   model('needs bytes up to', one({ offset: 64 }));
   model('needs bytes up to', one({ dims: [2 ** 40] }));
@@ -335,8 +427,34 @@ test('gguf: tensors', () => {
   model('not whole blocks of 32', one({ type: 2, dims: [33] }));
 });
 
+test('files of other formats are named in the error', async () => {
+  const other = (problem: string, open: (path: string) => unknown, bytes: Uint8Array | string) =>
+    equal(refused(problem, open, bytes).offset, 0);
+  const npz = zip([{ name: 'a.npy', content: good }]);
+  const weights = safetensors({ a: entry([8], [0, 8]) }, new Uint8Array(8));
+  const llama = gguf([], [f32], new Uint8Array(8));
+  for (const open of [openSafetensorsSync, openNpzSync, openGgufSync] as const)
+    other('an npy file; open it with openNpy()', open, good);
+  for (const open of [openSafetensorsSync, openNpySync, openGgufSync] as const)
+    other('an npz file; open it with openNpz()', open, npz);
+  for (const open of [openNpySync, openNpzSync, openGgufSync] as const) other('with openSafetensors()', open, weights);
+  for (const open of [openSafetensorsSync, openNpySync, openNpzSync] as const) other('with openGguf()', open, llama);
+  for (const open of [openSafetensorsSync, openNpySync, openNpzSync, openGgufSync] as const) {
+    other('a PyTorch checkpoint', open, zip([{ name: 'archive/data.pkl', content: good }]));
+    other('a Python pickle', open, concat(new Uint8Array([0x80, 2]), text('.'.repeat(50))));
+    other('an HDF5 file', open, concat(new Uint8Array([0x89]), text('HDF\r\n\x1a\n'), new Uint8Array(64)));
+    other('git lfs pull', open, 'version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 1\n');
+    other('a web page', open, '<!DOCTYPE html><title>Not found</title>');
+  }
+  const index = fileOf(weights, 'x.index.json');
+  throws('FileFormatError', 'the index of a sharded model but this is a safetensors file', () =>
+    openSafetensorsSync(index),
+  );
+  await rejects('FileFormatError', 'openNpy()', openSafetensors(new Blob([good])));
+});
+
 test('files opened with the function of another format', () => {
-  for (const open of [openSafetensors, openNpz, openGguf, openNpy]) {
-    refused('', open as (path: string) => unknown, concat(u16(0x1234), new Uint8Array(500)));
+  for (const open of [openSafetensorsSync, openNpzSync, openGgufSync, openNpySync]) {
+    refused('', open, concat(u16(0x1234), new Uint8Array(500)));
   }
 });

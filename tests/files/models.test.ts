@@ -2,8 +2,8 @@
 
 import { closeSync, ftruncateSync, openSync, rmSync, statSync, writeFileSync, writeSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { openSafetensors } from 'dlpack/files';
-import { stats } from 'dlpack/native';
+import { liveCounts } from 'dlpack/debug';
+import { openSafetensorsSync } from 'dlpack/files';
 import { equal, ok } from '../assert.js';
 import { test } from '../harness.js';
 import { newPath, text, u64 } from './make.js';
@@ -60,8 +60,8 @@ test('Llama 3 8B: four shards, 291 tensors, 16 GB', () => {
   });
   equal(total, 16_060_522_496, 'what the published index says');
   writeFileSync(index, JSON.stringify({ metadata: { total_size: total }, weight_map: weightMap }));
-  const before = stats();
-  const model = openSafetensors(index, { mode: 'c' });
+  const before = liveCounts();
+  const model = openSafetensorsSync(index, { mode: 'c' });
   equal([model.size, model.metadata], [291, { total_size: 16_060_522_496 }]);
   let bytes = 0;
   const tensors = Array.from(model, ([, tensor]) => tensor);
@@ -80,9 +80,9 @@ test('Llama 3 8B: four shards, 291 tensors, 16 GB', () => {
     [model.get('model.embed_tokens.weight').get(0, 0), model.get('model.layers.8.self_attn.v_proj.weight').get(-1, -1)],
     [1, 2],
   );
-  equal([stats().reported, stats().storages], [before.reported, before.storages], 'nothing was allocated');
+  equal([liveCounts().reported, liveCounts().storages], [before.reported, before.storages], 'nothing was allocated');
   for (const tensor of [...tensors, first, last]) tensor.dispose();
-  model.close();
+  model.dispose();
   for (const name of new Set(Object.values(weightMap))) rmSync(join(dirname(index), name));
 });
 
@@ -110,7 +110,7 @@ test('GPT-2: 160 tensors, with a header of any length', () => {
   const path = newPath('model.safetensors');
   for (const pad of [0, 1, 2, 3]) {
     sparse(path, 'F32', 4, shapes, pad);
-    using model = openSafetensors(path);
+    using model = openSafetensorsSync(path);
     equal(model.size, 160);
     const { offset, isShared } = model.info('wte.weight');
     equal(isShared, (offset as number) % 4 === 0);

@@ -5,7 +5,7 @@ import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type BaseDType, Tensor, type TensorView } from 'dlpack';
-import { openNpy, openNpz, openSafetensors, writeNpy, writeNpz, writeSafetensors } from 'dlpack/files';
+import { openNpySync, openNpzSync, openSafetensorsSync, writeNpy, writeNpz, writeSafetensors } from 'dlpack/files';
 import { equal, ok } from '../assert.js';
 import { testWith } from '../harness.js';
 import { newPath } from './make.js';
@@ -56,11 +56,11 @@ testWith(missing, 'files written by NumPy, PyTorch and safetensors have the same
     if (name.endsWith('.npy')) {
       const expected = tensors.array as Shown;
       const options = isNamed(expected[0]) ? {} : { dtype: expected[0] as BaseDType };
-      equal(shown(openNpy(path, options)), expected, name);
+      equal(shown(openNpySync(path, options)), expected, name);
       count++;
       continue;
     }
-    const file = name.endsWith('.npz') ? openNpz(path) : openSafetensors(path);
+    const file = name.endsWith('.npz') ? openNpzSync(path) : openSafetensorsSync(path);
     for (const [key, [dtype, shape, hex]] of Object.entries(tensors)) {
       const tensor = file.get(key);
       equal([[...tensor.shape], hexOf(tensor)], [shape, hex], `${name} ${key}`);
@@ -70,8 +70,8 @@ testWith(missing, 'files written by NumPy, PyTorch and safetensors have the same
     if (name !== 'many.npz') equal([...file.names].sort(), Object.keys(tensors).sort(), name);
   }
   ok(count > 80, `${count} tensors`);
-  equal(openNpz(join(folder, 'many.npz')).size, 65540);
-  equal({ ...openSafetensors(join(folder, 'torch.safetensors')).metadata }, { format: 'pt', note: 'é' });
+  equal(openNpzSync(join(folder, 'many.npz')).size, 65540);
+  equal({ ...openSafetensorsSync(join(folder, 'torch.safetensors')).metadata }, { format: 'pt', note: 'é' });
 });
 
 const names: Readonly<Record<string, string>> = {
@@ -132,7 +132,7 @@ testWith(
     await writeNpz(new WritableStream({ write: (part) => void parts.push(part) }), tensors);
     const many = join(folder, 'many.npz');
     writeFileSync(many, Buffer.concat(parts));
-    using file = openNpz(many);
+    using file = openNpzSync(many);
     equal([file.size, file.get('0').toArray(), file.get('65539').toArray()], [65540, 2.5, [1, 2, 3]]);
     await writeLargeNpz(join(folder, 'large.npz'));
     const found = python('read', folder);

@@ -3,11 +3,21 @@
 import { readFileSync } from 'node:fs';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { pathToFileURL } from 'node:url';
 import { Tensor } from 'dlpack';
-import { openNpy, openSafetensors, type Progress, writeNpy, writeSafetensors } from 'dlpack/files';
-import { equal, ok, rejects, throws } from '../assert.js';
+import {
+  openGguf,
+  openNpy,
+  openNpz,
+  openSafetensors,
+  openSafetensorsSync,
+  type Progress,
+  writeNpy,
+  writeSafetensors,
+} from 'dlpack/files';
+import { equal, ok, rejection, rejects, throws } from '../assert.js';
 import { test } from '../harness.js';
-import { newPath } from './make.js';
+import { newPath, safetensors } from './make.js';
 
 const big = Tensor.from(Float32Array.from({ length: 100_000 }, (_, i) => i));
 const path = newPath('model');
@@ -42,7 +52,7 @@ test('a Blob and a File', async () => {
   using file = await openSafetensors(new File([bytes], 'model.safetensors'));
   equal([file.path, { ...file.metadata }, file.info('big').isShared], ['model.safetensors', { k: 'v' }, false]);
   const tensor = await file.getAsync('big');
-  equal([tensor.shape, tensor.get(99_999), tensor.isCopied, tensor.readonly], [[100_000], 99_999, true, false]);
+  equal([tensor.shape, tensor.get(99_999), tensor.isCopied, tensor.isReadOnly], [[100_000], 99_999, true, false]);
   throws('BufferError', 'use getAsync()', () => file.get('big'));
   await rejects('ValueError', 'one of the 2', file.getAsync('none'));
   const all = await file.getAllAsync();
@@ -128,7 +138,8 @@ test('servers that refuse, lie or change the file', async () => {
   const short = (request: IncomingMessage, response: ServerResponse) => {
     const isHeader = request.headers.range === 'bytes=0-65535';
     if (isHeader) return serveRange(request, response);
-    response.writeHead(206, { etag: '"1"' });
+    const [, from, to] = /^bytes=(\d+)-(\d+)$/.exec(request.headers.range ?? '') ?? [];
+    response.writeHead(206, { etag: '"1"', 'content-range': `bytes ${from}-${to}/${bytes.length}` });
     response.end(bytes.subarray(0, 100));
   };
   await served(short, async (url) => {
@@ -147,6 +158,15 @@ test('servers that refuse, lie or change the file', async () => {
   await served(moved, async (url) => {
     using file = await openSafetensors(url);
     equal((await rejects('FileError', "answered 'bytes 8-15/", file.getAsync('small'))).code, 'EPROTO');
+  });
+  // The bytes of another part of the file, with nothing that says so.
+  const silent = (request: IncomingMessage, response: ServerResponse) => {
+    if (request.headers.range === 'bytes=0-65535') return serveRange(request, response);
+    response.writeHead(206, { etag: '"1"' }).end(bytes.subarray(0, 400_000));
+  };
+  await served(silent, async (url) => {
+    using file = await openSafetensors(url);
+    equal((await rejects('FileError', "answered 'no range'", file.getAsync('big'))).code, 'EPROTO');
   });
   const closed = new URL('http://127.0.0.1:1/model');
   await rejects('FileError', 'could not read the bytes', openSafetensors(closed));
@@ -197,7 +217,8 @@ test('a signal stops a read, before it starts and in the middle', async () => {
   equal(await file.getAsync('big', { signal: before }).catch((error: Error) => error.message), 'no longer needed');
   const slow = (request: IncomingMessage, response: ServerResponse) => {
     if (request.headers.range === 'bytes=0-65535') return serveRange(request, response);
-    response.writeHead(206, { etag: '"1"' });
+    const range = `bytes ${request.headers.range?.slice('bytes='.length)}/${bytes.length}`;
+    response.writeHead(206, { etag: '"1"', 'content-range': range });
     response.write(bytes.subarray(0, 100)); // and never the rest
   };
   await served(slow, async (url) => {
@@ -215,6 +236,81 @@ test('a signal stops a read, before it starts and in the middle', async () => {
   });
 });
 
+test('a signal stops the opening, whatever the server or the file does', async () => {
+  const reason = new Error('too slow');
+  const openers = [openSafetensors, openNpy, openNpz, openGguf] as const;
+  const requested: (() => void)[] = [];
+  await served(
+    () => requested.pop()?.(), // never an answer
+    async (url) => {
+      for (const open of openers) {
+        const controller = new AbortController();
+        requested.push(() => controller.abort(reason));
+        equal(await rejection(open(url, { signal: controller.signal })), reason);
+      }
+    },
+  );
+  const signal = AbortSignal.abort(reason);
+  for (const open of openers) {
+    equal(await rejection(open(new Blob([bytes]), { signal })), reason);
+    equal(await rejection(open(pathToFileURL(path), { signal })), reason);
+  }
+  const wrong = { signal: {} as AbortSignal };
+  await rejects('TypeError', 'an AbortSignal for signal', openSafetensors(path, wrong));
+  throws('TypeError', "Expected mode for options but received 'signal'", () =>
+    openSafetensorsSync(path, { signal } as object),
+  );
+});
+
+test('a server without ranges that sends too much, or never ends', async () => {
+  let isEnded = false;
+  const endless = (_: IncomingMessage, response: ServerResponse) => {
+    response.writeHead(200);
+    response.on('close', () => {
+      isEnded = true;
+    });
+    // A write to a destroyed response calls back before 'close' can come, so an error has to end this, too.
+    const more = (error?: Error | null): void => {
+      if (!isEnded && !error) response.write(new Uint8Array(1 << 16), more);
+    };
+    more();
+  };
+  await served(endless, async (url) => {
+    const error = await rejects('FileError', 'pass a larger maxBytes', openSafetensors(url, { maxBytes: 1 << 20 }));
+    equal(error.code, 'EFBIG');
+    while (!isEnded) await new Promise((resolve) => setTimeout(resolve, 1));
+  });
+  const huge = (_: IncomingMessage, response: ServerResponse) => {
+    response.writeHead(200, { 'content-length': String(2 ** 40) });
+    response.write('x');
+  };
+  await served(huge, async (url) => {
+    await rejects('FileError', 'sends more than 1073741824 bytes', openSafetensors(url));
+  });
+});
+
+test('shards by URL are requested a few at a time, and none after an error', async () => {
+  const count = 100;
+  const shard = safetensors({}, new Uint8Array());
+  const names = Array.from({ length: count }, (_, i) => [`t${i}`, `${i}.safetensors`]);
+  const index = JSON.stringify({ weight_map: Object.fromEntries(names) });
+  let [open, most, requests] = [0, 0, 0];
+  const one = (request: IncomingMessage, response: ServerResponse) => {
+    if (request.url === '/index.json') return void response.writeHead(200).end(index);
+    requests++;
+    most = Math.max(most, ++open);
+    setTimeout(() => {
+      open--;
+      if (request.url === '/20.safetensors') response.writeHead(404).end();
+      else response.writeHead(200).end(shard);
+    }, 20);
+  };
+  await served(one, async (url) => {
+    await rejects('FileError', '20.safetensors: the server answered 404', openSafetensors(new URL('/index.json', url)));
+    ok(most <= 8 && requests < 40, `${most} at a time, ${requests} in all`);
+  });
+});
+
 test('shards by URL, and closing during a read', async () => {
   const index = JSON.stringify({ weight_map: { small: 'a.safetensors', big: 'b.safetensors' } });
   await served(
@@ -226,9 +322,9 @@ test('shards by URL, and closing during a read', async () => {
       const file = await openSafetensors(new URL('/index.json', url));
       equal(file.names, ['small', 'big']);
       const reading = file.getAsync('big');
-      file.close();
+      file.dispose();
       equal((await reading.catch((error: { tag: string }) => error)) !== undefined, true);
-      await rejects('DisposedError', 'was closed', file.getAsync('small'));
+      await rejects('DisposedError', 'was disposed', file.getAsync('small'));
     },
   );
 });

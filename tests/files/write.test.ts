@@ -1,6 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import {
   chmodSync,
+  linkSync,
   lstatSync,
   mkdirSync,
   readdirSync,
@@ -13,13 +14,24 @@ import {
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type DType, Tensor } from 'dlpack';
-import { openGguf, openNpy, openNpz, openSafetensors, writeNpy, writeNpz, writeSafetensors } from 'dlpack/files';
-import { stats } from 'dlpack/native';
+import { liveCounts } from 'dlpack/debug';
+import {
+  openGguf,
+  openNpy,
+  openNpySync,
+  openNpz,
+  openNpzSync,
+  openSafetensors,
+  openSafetensorsSync,
+  writeNpy,
+  writeNpz,
+  writeSafetensors,
+} from 'dlpack/files';
 import { formatDirectory, formatLocal } from '../../src/files/zip-format.js';
 import { equal, ok, rejection, rejects, throws } from '../assert.js';
 import { runtimeArgs } from '../child.js';
 import { collectUntil, runtime, test, testWith } from '../harness.js';
-import { fileOf, newPath } from './make.js';
+import { fileOf, newPath, safetensors } from './make.js';
 import { farValues, largeSize, writeLargeNpz } from './zip64.js';
 
 const x = Tensor.from(
@@ -39,7 +51,7 @@ test('data is aligned to 64 bytes, and so are tensors where their sizes allow it
     'a much longer name, so that the header is not a multiple of anything': Tensor.zeros([16], 'float32'),
     half: Tensor.zeros([3], 'float16'),
   });
-  using file = openSafetensors(path);
+  using file = openSafetensorsSync(path);
   for (const name of file.names) equal(file.info(name).isShared, true, name);
   const offset = (name: string): number => file.info(name).offset as number;
   equal([offset('row') % 64, offset(file.names[1] as string) % 64, offset('double') % 8], [0, 0, 0]);
@@ -62,17 +74,30 @@ test('views, permutations and packed types are written as their elements', async
     empty: Tensor.zeros([0, 3], 'int64'),
   };
   await writeSafetensors(path, given);
-  using file = openSafetensors(path);
+  using file = openSafetensorsSync(path);
   for (const [name, tensor] of Object.entries(given)) equal(file.get(name).toArray(), tensor.toArray(), name);
 });
 
 test('metadata, maps and open files', async () => {
   const [path, copy] = [newPath('model'), newPath('copy')];
   await writeSafetensors(path, new Map([['x', x]]), { metadata: { format: 'pt', é: '"\n' }, durable: true });
-  using file = openSafetensors(path);
+  using file = openSafetensorsSync(path);
   equal({ ...file.metadata }, { format: 'pt', é: '"\n' });
   await writeSafetensors(copy, file, { metadata: file.metadata as Record<string, string> });
   equal(readFileSync(copy).equals(readFileSync(path)), true);
+});
+
+test('half a surrogate pair in metadata is refused, when it is written and when it is read', async () => {
+  for (const metadata of [{ note: 'cut \ud83d' }, { '\udc00key': 'x' }]) {
+    await rejects('ValueError', 'half a surrogate pair', writeSafetensors(newPath('model'), { x }, { metadata }));
+  }
+  const whole = { note: 'whole \ud83d\ude00' };
+  const path = newPath('model');
+  await writeSafetensors(path, { x }, { metadata: whole });
+  equal({ ...openSafetensorsSync(path).metadata }, whole);
+  const read = (header: string) => openSafetensorsSync(fileOf(safetensors(header, new Uint8Array())));
+  equal({ ...read('{"__metadata__":{"k":"\\ud83d\\ude00"}}').metadata }, { k: '\ud83d\ude00' });
+  throws('FileFormatError', 'half a surrogate pair', () => read('{"__metadata__":{"k":"\\ud83d"}}'));
 });
 
 test('options are read before the first wait', async () => {
@@ -81,7 +106,7 @@ test('options are read before the first wait', async () => {
   const writing = writeSafetensors(path, { x }, { metadata });
   metadata.format = 'changed';
   await writing;
-  equal({ ...openSafetensors(path).metadata }, { format: 'pt' });
+  equal({ ...openSafetensorsSync(path).metadata }, { format: 'pt' });
   await writeNpy(raw, Tensor.from([1, 2], { dtype: 'bfloat16' }));
   const options: { dtype: DType } = { dtype: 'bfloat16' };
   const opening = openNpy(new Blob([readFileSync(raw)]), options);
@@ -96,13 +121,71 @@ test('a stream instead of a path', async () => {
   equal(Buffer.concat(parts).equals(readFileSync(path)), true);
 });
 
+/** Writes while the program changes the tensor before and after each piece. */
+async function changedWhile(write: (tensor: Tensor) => Promise<void>): Promise<void> {
+  const changing = Tensor.zeros([2 << 20], 'float32');
+  let isDone = false;
+  const writing = write(changing).finally(() => {
+    isDone = true;
+  });
+  for (let value = 1; !isDone; value++) {
+    changing.fill(value);
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  await writing;
+}
+
+test('a tensor that changes while it is written gives a whole archive', async () => {
+  for (let round = 0; round < 5; round++) {
+    const path = newPath('changed.npz');
+    await changedWhile((changing) => writeNpz(path, { a: x, changing, b: x }));
+    using file = openNpzSync(path, { verify: true });
+    equal([file.get('changing').shape, file.get('b').toArray()], [[2 << 20], x.toArray()]);
+    const parts: Uint8Array[] = [];
+    const stream = new WritableStream<Uint8Array>({ write: (part) => void parts.push(part) });
+    await changedWhile((changing) => writeNpz(stream, { a: x, changing, b: x }));
+    using streamed = openNpzSync(fileOf(Buffer.concat(parts)), { verify: true });
+    equal([streamed.get('changing').shape, streamed.get('b').toArray()], [[2 << 20], x.toArray()]);
+    equal((streamed.info('b').offset as number) % 64, 0);
+  }
+});
+
+test('a damaged array of an npz file is refused: a small one always, a large one if it is asked for', async () => {
+  const path = newPath('damaged.npz');
+  const large = Tensor.zeros([1 << 20], 'float32');
+  await writeNpz(path, { small: x, large });
+  const bytes = readFileSync(path);
+  const at = (name: string): number => openNpzSync(path).info(name).offset as number;
+  for (const name of ['small', 'large']) {
+    const damaged = Buffer.from(bytes);
+    damaged[at(name) + 3] = (damaged[at(name) + 3] as number) ^ 0x40;
+    {
+      using file = openNpzSync(fileOf(damaged), { verify: true });
+      equal(file.info(name).isShared, true);
+      throws('FileFormatError', 'is damaged', () => file.get(name));
+      await rejects('FileFormatError', 'is damaged', file.getAsync(name));
+      await rejects('FileFormatError', 'is damaged', file.getAllAsync());
+      using blob = await openNpz(new Blob([damaged]), { verify: true });
+      await rejects('FileFormatError', 'is damaged', blob.getAsync(name));
+    }
+    using unchecked = openNpzSync(fileOf(damaged));
+    if (name === 'small') throws('FileFormatError', 'is damaged', () => unchecked.get(name));
+    else equal(unchecked.get(name).get(0), 2);
+  }
+  using good = openNpzSync(path, { verify: true, mode: 'c' });
+  equal([good.get('small').toArray(), good.get('large').get(5)], [x.toArray(), 0]);
+  good.get('small').set(0, 0, 9); // a write to private memory is no damage
+  equal(good.get('small').get(0, 0), 9);
+  throws('TypeError', 'a boolean', () => openNpzSync(path, { verify: 1 as never }));
+});
+
 test('tensors may be disposed while they are written', async () => {
   const path = newPath('model');
   const held = Tensor.from([1, 2, 3]);
   const writing = writeSafetensors(path, { held });
   held.dispose();
   await writing;
-  equal(openSafetensors(path).get('held').toArray(), [1, 2, 3]);
+  equal(openSafetensorsSync(path).get('held').toArray(), [1, 2, 3]);
 });
 
 test('a link stays a link, and permissions stay', async () => {
@@ -121,13 +204,13 @@ test('a link stays a link, and permissions stay', async () => {
   const dangling = newPath('dangling');
   symlinkSync(later, dangling);
   await writeNpy(dangling, x);
-  equal([lstatSync(dangling).isSymbolicLink(), openNpy(later).toArray()], [true, x.toArray()]);
+  equal([lstatSync(dangling).isSymbolicLink(), openNpySync(later).toArray()], [true, x.toArray()]);
 });
 
 test('a name of the longest length, and paths that cannot be written', async () => {
   const path = newPath(`${'é'.repeat(125)}.npy`);
   await writeNpy(path, x);
-  equal(openNpy(path).toArray(), x.toArray());
+  equal(openNpySync(path).toArray(), x.toArray());
   const code = async (target: string, message: string) =>
     (await rejects('FileError', message, writeNpy(target, x))).code;
   equal(await code(dirname(path), 'this is a folder'), 'EISDIR');
@@ -148,10 +231,10 @@ test('a relative path counts from the folder at the call, and .. follows links',
   const writing = writeNpy('relative.npy', x);
   process.chdir(before);
   await writing;
-  equal(openNpy(path).toArray(), x.toArray());
+  equal(openNpySync(path).toArray(), x.toArray());
   if (process.platform === 'win32') return; // which removes '..' first
   await writeNpy(`${link}/../beside.npy`, x);
-  equal(openNpy(join(dirname(inside), 'beside.npy')).toArray(), x.toArray());
+  equal(openNpySync(join(dirname(inside), 'beside.npy')).toArray(), x.toArray());
   // Without the folder before it, '..' leads nowhere: the link must not be replaced.
   await rejects('FileError', 'no such folder', writeNpy(`${dirname(link)}/none/../link`, x));
   equal(lstatSync(link).isSymbolicLink(), true);
@@ -175,7 +258,7 @@ test('a failed write leaves the old file intact and no other file', async () => 
   const isUntouched = (): void => {
     equal([readFileSync(path, 'utf8'), readdirSync(dirname(path))], ['old', ['file']]);
   };
-  const before = stats().storages;
+  const before = liveCounts().storages;
   await rejects(
     'UnsupportedDTypeError',
     'safetensors has',
@@ -222,7 +305,7 @@ test('a failed write leaves the old file intact and no other file', async () => 
   const nowhere = await rejects('FileError', 'no such folder', writeNpy(join(path, 'x'), x)).catch(() => null);
   equal(nowhere === null || nowhere.code.startsWith('E'), true);
   isUntouched();
-  ok(stats().storages <= before + 2);
+  ok(liveCounts().storages <= before + 2);
 });
 
 testWith(pipes, 'an error while the new file is deleted does not hide the error before it', async () => {
@@ -236,6 +319,16 @@ testWith(pipes, 'an error while the new file is deleted does not hide the error 
   mkdirSync(join(beside, 'inside'), { recursive: true }); // it cannot take the place of a file, nor be deleted
   await rejects('FileError', 'could not write the file', writing);
   equal(readFileSync(path, 'utf8'), 'old');
+});
+
+testWith(pipes, 'a file that may not be written is replaced, and its hard links keep the old content', async () => {
+  const path = fileOf('old');
+  const link = `${path}.link`;
+  linkSync(path, link);
+  chmodSync(path, 0o444);
+  await writeNpy(path, Tensor.from([1, 2], { dtype: 'int8' }));
+  using x = openNpySync(path);
+  equal([x.toArray(), readFileSync(link, 'utf8')], [[1, 2], 'old']);
 });
 
 const limited = process.platform === 'linux' ? false : 'a limit on the size of files (ulimit -f)';
@@ -260,14 +353,14 @@ test('the same arrays make the same npz file', async () => {
   for (const path of paths) await writeNpz(path, { x, y: x.transpose() });
   const [a, b] = paths.map((path) => readFileSync(path)) as [Buffer, Buffer];
   equal(a.equals(b), true);
-  equal(openNpz(paths[0] as string).get('y').strides, [1, 3]);
+  equal(openNpzSync(paths[0] as string).get('y').strides, [1, 3]);
 });
 
 test('the longest name that a zip file can have', async () => {
   const path = newPath('x.npz');
   const long = 'a'.repeat(65531);
   await writeNpz(path, { [long]: x });
-  equal(openNpz(path).get(long).toArray(), x.toArray());
+  equal(openNpzSync(path).get(long).toArray(), x.toArray());
 });
 
 // Elsewhere the hole of this file may take 4 GiB of the disk.
@@ -276,7 +369,7 @@ const holes = process.platform === 'linux' ? false : 'files with holes';
 testWith(holes, 'an npz file of more than 4 GiB has Zip64 records, with its arrays in place and aligned', async () => {
   const path = newPath('large.npz');
   await writeLargeNpz(path);
-  using file = openNpz(path);
+  using file = openNpzSync(path);
   equal(file.names, ['large', 'far']);
   for (const name of file.names) {
     const { isShared, offset } = file.info(name);
@@ -318,7 +411,7 @@ const revoked = (): never => {
 
 test('a wrong argument for tensors is refused at its first element, before anything is written', async () => {
   const path = fileOf('old');
-  const before = stats().storages;
+  const before = liveCounts().storages;
   const wrong = [
     null,
     undefined,
@@ -363,12 +456,12 @@ test('a wrong argument for tensors is refused at its first element, before anyth
   await rejects('TypeError', 'an iterable of [name, tensor]', writeNpz(path, values as never));
   equal([taken, isClosed], [1, true]);
   equal([readFileSync(path, 'utf8'), readdirSync(dirname(path))], ['old', ['file']]);
-  ok(await collectUntil(() => stats().storages <= before));
+  ok(await collectUntil(() => liveCounts().storages <= before));
 });
 
 test('tensors of an iterable stay valid after it disposes them, and are released if it throws', async () => {
   const path = newPath('model');
-  const before = stats().storages;
+  const before = liveCounts().storages;
   function* both(fails: boolean): Generator<[string, Tensor]> {
     const a = Tensor.from([1, 2]);
     yield ['a', a];
@@ -380,20 +473,20 @@ test('tensors of an iterable stay valid after it disposes them, and are released
   }
   await writeNpz(path, both(false));
   equal((await rejection<Error>(writeNpz(path, both(true)))).message, 'the iterable failed');
-  ok(await collectUntil(() => stats().storages <= before));
-  using file = openNpz(path);
+  ok(await collectUntil(() => liveCounts().storages <= before));
+  using file = openNpzSync(path);
   equal([file.get('a').toArray(), file.get('b').toArray()], [[1, 2], [3]]);
 });
 
 test('a source that is not a file is refused', async () => {
   for (const open of [openSafetensors, openNpy, openNpz, openGguf]) {
     for (const source of [null, undefined, 3, {}, [], new Uint8Array(8), x, revoked()]) {
-      throws('TypeError', 'a path, a URL, a File or a Blob', () => open(source as never));
+      await rejects('TypeError', 'a path, a URL, a File or a Blob', open(source as never));
     }
   }
   const path = newPath('model');
   await writeNpz(path, { x });
-  using file = openNpz(path);
+  using file = openNpzSync(path);
   await rejects('TypeError', 'an AbortSignal', file.getAsync('x', { signal: {} as never }));
   await rejects('TypeError', 'an AbortSignal', file.getAsync('x', { signal: revoked() }));
   await rejects('TypeError', 'a function for onProgress', file.getAllAsync({ onProgress: 1 as never }));

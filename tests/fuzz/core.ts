@@ -2,6 +2,7 @@
 
 import { DLPACK, DLPACK_DEVICE, type DType, fromDLPack, isDLPackError, Tensor } from 'dlpack';
 import { exportManaged, importManaged, releaseManaged } from 'dlpack/native';
+import { fromNDAlloc } from 'dlpack/tvm-ffi';
 import { type Model, modelOf, readModel, repeats, rowMajor, sizeOf, writeModel } from './model.js';
 import { Random } from './random.js';
 
@@ -196,7 +197,7 @@ function allocated(self: CoreFuzzer): void {
   const dtype = self.random.pick(dtypes);
   const shape = self.shape();
   const values = self.values(sizeOf(shape));
-  const tensor = Tensor.fromNDAlloc(
+  const tensor = fromNDAlloc(
     {
       allocData({ nbytes }) {
         self.reenter();

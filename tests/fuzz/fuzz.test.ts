@@ -9,6 +9,7 @@ type Run = readonly [suite: string, seeds: readonly number[], steps: number, mis
 /** A few seconds with seeds that never change; `npm run fuzz` takes new ones. */
 const runs: readonly Run[] = [
   ['core', [3, 11, 12], 20_000, false],
+  ['adapters', [1, 2], 5000, false],
   ['workers', [1], 10, probe('numpy').missing || kernelsMissing],
   ['python', [1, 2], 1500, probe('numpy').missing],
   ['tvm-ffi', [1, 2], 2000, kernelsMissing],

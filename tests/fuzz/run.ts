@@ -6,6 +6,7 @@
 import { closeSync, ftruncateSync, openSync, writeSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { fuzzFiles } from '../files/fuzz.js';
+import { fuzzAdapters } from './adapters.js';
 import { fuzzCore } from './core.js';
 import { fuzzPython } from './python.js';
 import { fuzzTvmFfi } from './tvm-ffi.js';
@@ -34,12 +35,13 @@ function log(line: string): void {
 
 const fuzzers = {
   core: fuzzCore,
+  adapters: fuzzAdapters,
   workers: fuzzWorkers,
   python: fuzzPython,
   'tvm-ffi': fuzzTvmFfi,
-  /** Damaged files: every one is opened or refused with a typed error. */
-  async files(seed: number, rounds: number): Promise<number> {
-    const { opened, refused } = await fuzzFiles(seed, rounds);
+  /** Damaged and forged files: every one is opened or refused with a typed error. */
+  async files(seed: number, rounds: number, log: (line: string) => void, isOver: () => boolean): Promise<number> {
+    const { opened, refused } = await fuzzFiles(seed, rounds, log, isOver);
     return opened + refused;
   },
 } as const;

@@ -3,7 +3,7 @@
 import { Tensor } from 'dlpack';
 import 'dlpack/cuda';
 import { equal } from '../assert.js';
-import { bytesOf, castPairs, castValues, compareCast } from '../cuda/cast-values.js';
+import { bytesOf, castPairs, castValues, compareCast, compareScaled, scaledPairs } from '../cuda/cast-values.js';
 import { test } from '../harness.js';
 import { randomFrom } from '../random.js';
 
@@ -31,4 +31,8 @@ test('large tensors with random bits, views, and addresses that vectors cannot u
     using wantedTurned = host.slice([0, 4096]).reshape([64, 64]).transpose().astype(dtype);
     equal(Buffer.compare(bytesOf(turned), bytesOf(wantedTurned)), 0, `${dtype}, transposed`);
   }
+});
+
+test('bytes with a scale and an offset, for all elements and for each channel, as the host converts them', () => {
+  for (const [from, to] of scaledPairs) compareScaled(from, to);
 });

@@ -2,7 +2,8 @@
 
 import { Tensor } from 'dlpack';
 import { asCudaArray, pointerAttributes, Stream, synchronize } from 'dlpack/cuda';
-import { addressOf, stats } from 'dlpack/native';
+import { liveCounts } from 'dlpack/debug';
+import { addressOf } from 'dlpack/native';
 import { kwargs } from 'dlpack/python';
 import { equal, ok } from '../assert.js';
 import { collect, collectUntil, test } from '../harness.js';
@@ -22,7 +23,7 @@ for (const { name, make, give, take, isMutable } of peers) {
       if (isMutable) {
         write(object, 7);
         equal(flat(tensor), [7, 7, 7, 7, 7, 7], 'what Python writes is seen');
-        if (!tensor.readonly) {
+        if (!tensor.isReadOnly) {
           tensor.fill(8);
           synchronize();
           equal(values(object), [8, 8, 8, 8, 8, 8], 'what JavaScript writes is seen');
@@ -157,7 +158,7 @@ for (const [name, take] of [
     await collect();
     py.exec('pass');
     await collect();
-    const { storages } = stats();
+    const { storages } = liveCounts();
     let object = (() => {
       const tensor = Tensor.from([1, 2, 3], { dtype: 'float32' }).to('cuda:0');
       const taken = take(tensor);
@@ -168,7 +169,7 @@ for (const [name, take] of [
     object[Symbol.dispose]();
     object = null;
     main.values(main.torch_array());
-    ok(await collectUntil(() => stats().storages <= storages));
+    ok(await collectUntil(() => liveCounts().storages <= storages));
   });
 }
 

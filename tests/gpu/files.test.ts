@@ -4,9 +4,16 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Tensor } from 'dlpack';
-import { emptyCache, Stream } from 'dlpack/cuda';
-import { openNpy, openSafetensors, type Progress, writeNpy, writeSafetensors } from 'dlpack/files';
-import { stats } from 'dlpack/native';
+import { Stream } from 'dlpack/cuda';
+import { emptyCache, liveCounts } from 'dlpack/debug';
+import {
+  openNpySync,
+  openSafetensors,
+  openSafetensorsSync,
+  type Progress,
+  writeNpy,
+  writeSafetensors,
+} from 'dlpack/files';
 import { equal, ok } from '../assert.js';
 import { collectUntil, test } from '../harness.js';
 import { randomFrom } from '../random.js';
@@ -28,7 +35,7 @@ function isSame(there: Tensor, source: Tensor | undefined): boolean {
 }
 
 test('each tensor, and all at once, byte for byte', async () => {
-  using file = openSafetensors(path);
+  using file = openSafetensorsSync(path);
   for (const [i, source] of sources.entries()) {
     using there = await file.getAsync(`t${i}`, { device: 'cuda:0' });
     ok(isSame(there, source), `${source.size} bytes`);
@@ -45,7 +52,7 @@ test('each tensor, and all at once, byte for byte', async () => {
 });
 
 test('on a stream of the program, behind its work', async () => {
-  using file = openSafetensors(path);
+  using file = openSafetensorsSync(path);
   const stream = new Stream();
   sleep(stream.handle);
   const arriving = stream.use(() => file.getAsync('t7', { device: 'cuda:0' }));
@@ -55,9 +62,9 @@ test('on a stream of the program, behind its work', async () => {
 });
 
 test('a signal stops an upload, and nothing of it stays', async () => {
-  using file = openSafetensors(path);
+  using file = openSafetensorsSync(path);
   emptyCache();
-  const { storages } = stats();
+  const { storages } = liveCounts();
   const controller = new AbortController();
   const stopped = file.getAllAsync({
     device: 'cuda:0',
@@ -67,7 +74,7 @@ test('a signal stops an upload, and nothing of it stays', async () => {
   equal(await stopped.catch((error: Error) => error.message), 'enough');
   emptyCache();
   // Memory of an earlier test may go meanwhile.
-  ok(await collectUntil(() => stats().storages <= storages), 'memory of the tensors that had arrived');
+  ok(await collectUntil(() => liveCounts().storages <= storages), 'memory of the tensors that had arrived');
 });
 
 test('a Blob, and an array in Fortran order', async () => {
@@ -81,7 +88,7 @@ test('a Blob, and an array in Fortran order', async () => {
   ]);
   using columns = rows.transpose();
   await writeNpy(array, columns);
-  using mapped = openNpy(array);
+  using mapped = openNpySync(array);
   using device = mapped.to('cuda:0');
   using again = device.to('cpu');
   equal(again.toArray(), columns.toArray());

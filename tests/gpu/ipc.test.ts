@@ -5,7 +5,7 @@ import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { fromDLPack, Tensor } from 'dlpack';
 import { devices, memoryInfo, Stream, synchronize } from 'dlpack/cuda';
-import { openTensor, type SharedTensor, shareTensor } from 'dlpack/shared';
+import { describeTensor, openTensor, type TensorDescription } from 'dlpack/shared';
 import { equal, notEqual, ok, throws } from '../assert.js';
 import { testWith } from '../harness.js';
 import type { actions } from './children/ipc-peer.js';
@@ -73,7 +73,7 @@ function withPeer(name: string, body: (peer: Peer) => Promise<void>): void {
   });
 }
 
-const share = (tensor: Tensor): SharedTensor => shareTensor(tensor, { with: 'process' });
+const share = (tensor: Tensor): TensorDescription => describeTensor(tensor);
 const emptyShareable = (length: number): Tensor<'float32'> =>
   Tensor.empty([length], 'float32', { device: 'cuda:0', shareable: true });
 
@@ -153,7 +153,7 @@ function busy(): { x: Tensor; stream: Stream } {
 withPeer('the test itself: without an event, what is there is old', async (peer) => {
   await peer.ask('open', share(shareable([1])));
   const { x, stream } = busy();
-  const there = await peer.ask('open', shareTensor(x, { with: 'process', sync: false }));
+  const there = await peer.ask('open', describeTensor(x, { sync: false }));
   notEqual(await peer.ask('read', there), sixes);
   equal(stream.isDone, false);
   synchronize();

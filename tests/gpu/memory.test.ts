@@ -1,8 +1,9 @@
 /** Memory and copies of a real device, compared with the host. */
 
 import { type DType, Tensor } from 'dlpack';
-import { devices, Event, emptyCache, memoryInfo, pointerAttributes, synchronize } from 'dlpack/cuda';
-import { addressOf, stats } from 'dlpack/native';
+import { CudaEvent, devices, memoryInfo, pointerAttributes, synchronize } from 'dlpack/cuda';
+import { emptyCache, liveCounts } from 'dlpack/debug';
+import { addressOf } from 'dlpack/native';
 import { equal, ok } from '../assert.js';
 import { collectUntil, test } from '../harness.js';
 import { randomFrom } from '../random.js';
@@ -105,7 +106,7 @@ test('100 GiB, and offsets beyond 2^32', () => {
 });
 
 test('released memory can be allocated again', async () => {
-  ok(await collectUntil(() => stats().storages === 0), `${stats().storages} storages are left`);
+  ok(await collectUntil(() => liveCounts().storages === 0), `${liveCounts().storages} storages are left`);
   emptyCache();
   const before = memoryInfo().free;
   for (let i = 0; i < 200; i++) Tensor.empty([2 ** 26], 'float32', { device: 'cuda:0' }).dispose();
@@ -115,9 +116,9 @@ test('released memory can be allocated again', async () => {
 });
 
 test('events measure time', () => {
-  const start = new Event({ timing: true }).record();
+  const start = new CudaEvent({ timing: true }).record();
   const x = Tensor.zeros([2 ** 28], 'float32', { device: 'cuda:0' });
-  const end = new Event({ timing: true }).record();
+  const end = new CudaEvent({ timing: true }).record();
   synchronize();
   ok(end.elapsed(start) > 0);
   x.dispose();

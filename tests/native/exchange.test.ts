@@ -1,5 +1,6 @@
-import { DLPACK, DLPACK_VERSION, type DType, dtypes, fromDLPack, parseDType, Tensor } from 'dlpack';
-import { addressOf, exchangeApi, exportManaged, importManaged, releaseManaged, stats } from 'dlpack/native';
+import { DLPACK, DLPACK_VERSION, type DType, dtypes, expectTensor, fromDLPack, parseDType, Tensor } from 'dlpack';
+import { liveCounts } from 'dlpack/debug';
+import { addressOf, exchangeApi, exportManaged, importManaged, releaseManaged } from 'dlpack/native';
 import { openTensor, shareTensor } from 'dlpack/shared';
 import { equal, notEqual, ok, throws } from '../assert.js';
 import { collect, collectUntil, hasExternalBuffers, test, testWith } from '../harness.js';
@@ -21,9 +22,9 @@ testWith(peerMissing, 'an export is a real DLManagedTensorVersioned', () => {
   equal([seen.flags, seen.byteOffset, seen.hasDeleter], [0, 0, 1]);
   equal(seen.data, addressOf(x));
   equal(seen.data % 256n, 0n, 'aligned to 256 bytes');
-  const live = stats().exports;
+  const live = liveCounts().exports;
   peer.deleteVersioned(address);
-  equal(stats().exports, live - 1);
+  equal(liveCounts().exports, live - 1);
 });
 
 testWith(peerMissing, 'the exported memory outlives the tensor, and both see writes', () => {
@@ -121,7 +122,7 @@ const product = (lengths: readonly number[]) => lengths.reduce((a, b) => a * b, 
 testWith(peerMissing, 'flags travel both ways', () => {
   for (const flags of [0, 1, 2, 3]) {
     const x = importManaged(peer.makeVersioned({ shape: [4n], flags }));
-    equal([x.readonly, x.isCopied, x.isPadded], [(flags & 1) !== 0, (flags & 2) !== 0, false]);
+    equal([x.isReadOnly, x.isCopied, x.isPadded], [(flags & 1) !== 0, (flags & 2) !== 0, false]);
     const address = exportManaged(x);
     equal(peer.readVersioned(address).flags, flags & 5, 'not is-copied: x holds the memory, too');
     equal(x.isCopied, false);
@@ -133,7 +134,7 @@ testWith(peerMissing, 'flags travel both ways', () => {
   const packed = importManaged(peer.makeVersioned({ shape: [4n], code: 17, bits: 4 }));
   equal([packed.isPadded, packed.nbytes, packed.toArray()], [false, 2, [0, 0, 0.5, 0]]);
   const unknown = importManaged(peer.makeVersioned({ shape: [2n], flags: 1024, minor: 99 }));
-  equal([unknown.readonly, unknown.size], [false, 2]);
+  equal([unknown.isReadOnly, unknown.size], [false, 2]);
   // A view of a copy is shared, so it is no longer a copy for one consumer.
   const copied = importManaged(peer.makeVersioned({ shape: [4n], flags: 2 }));
   equal(copied.slice([0, 2]).isCopied, false);
@@ -144,7 +145,7 @@ testWith(peerMissing, 'flags travel both ways', () => {
 });
 
 testWith(peerMissing, 'options that are not an object throw before anything is imported or exported', async () => {
-  const before = stats();
+  const before = liveCounts();
   for (const bad of [false, null, 'legacy', []]) {
     const options = bad as never;
     const made = Tensor.from([1], { dtype: 'uint8' });
@@ -157,7 +158,7 @@ testWith(peerMissing, 'options that are not an object throw before anything is i
     equal(x.toArray(), [1]);
     x.dispose();
   }
-  ok(await collectUntil(() => stats().exports <= before.exports && stats().storages <= before.storages));
+  ok(await collectUntil(() => liveCounts().exports <= before.exports && liveCounts().storages <= before.storages));
 });
 
 testWith(peerMissing, 'every dtype crosses out and in unchanged', () => {
@@ -177,7 +178,7 @@ testWith(peerMissing, 'an import shares the producer’s memory and deletes it o
   for (const versioned of [true, false]) {
     const address = versioned ? peer.makeVersioned(recipe) : peer.makeLegacy(recipe);
     const { data } = versioned ? peer.readVersioned(address) : peer.readLegacy(address);
-    const x = importManaged<'uint8'>(address, { versioned });
+    const x = expectTensor(importManaged(address, { versioned }), { dtype: 'uint8' });
     equal(addressOf(x), data + 4n, 'byte_offset is honoured');
     equal(x.toArray(), [
       [4, 5, 6],
@@ -213,7 +214,7 @@ testWith(peerMissing, 'deleted exactly once without .data, after the tick with i
   const { data } = x;
   await collect(); // objects that earlier tests left behind
   // The collector may still release some of those meanwhile, and then the package has fewer imports.
-  const made = () => stats().imports + peer.deletions();
+  const made = () => liveCounts().imports + peer.deletions();
   const [before, deletions] = [made(), peer.deletions()];
   x.dispose();
   equal(data.length, 0);
@@ -252,11 +253,6 @@ testWith(peerMissing, 'device memory is described but not accessed', () => {
   throws('UnsupportedDeviceError', 'cuda:3', () => x.data);
   throws('UnsupportedDeviceError', 'cuda:3', () => x.get(0));
   equal(String(x), 'Tensor float32 [4] cuda:3');
-  const opaque = importManaged(peer.makeVersioned({ shape: [4n], device: 8, byteOffset: 8 }));
-  const address = exportManaged(opaque.slice([1, null]));
-  const seen = peer.readVersioned(address);
-  equal([seen.byteOffset, seen.data], [12, addressOf(opaque) - 8n], 'an opaque handle keeps its offset apart');
-  releaseManaged(address);
   const managed = importManaged(peer.makeVersioned({ shape: [4n], device: 13, code: 1, bits: 8 }));
   equal([managed.device, managed.toArray()], ['cuda_managed', [0, 1, 2, 3]]);
 });
@@ -266,16 +262,19 @@ testWith(
   'an import of our own export has the same memory, unless a consumer changed the pointer',
   async () => {
     const x = Tensor.from([1, 2, 3, 4], { dtype: 'uint8' });
-    const live = stats();
+    const live = liveCounts();
     const y = importManaged(exportManaged(x.slice([1, null])));
-    equal([y.toArray(), y.byteOffset, stats().exports, stats().imports], [[2, 3, 4], 1, live.exports, live.imports]);
+    equal(
+      [y.toArray(), y.byteOffset, liveCounts().exports, liveCounts().imports],
+      [[2, 3, 4], 1, live.exports, live.imports],
+    );
     const other = Tensor.from([9, 9, 9, 9], { dtype: 'uint8' });
     const moved = exportManaged(x);
     peer.moveData(moved, addressOf(other));
     const z = importManaged(moved);
     equal(z.toArray(), [9, 9, 9, 9]);
     z.dispose();
-    ok(await collectUntil(() => stats().exports <= live.exports), 'and its deleter ran');
+    ok(await collectUntil(() => liveCounts().exports <= live.exports), 'and its deleter ran');
   },
 );
 
@@ -292,7 +291,7 @@ testWith(peerMissing, 'copies: on request, for JavaScript memory, never silently
   const array = new Uint8Array([5, 6]);
   const wrapped = Tensor.wrap(array);
   throws('BufferError', 'Tensor.adopt', () => exportManaged(wrapped, { copy: false }));
-  const copy = importManaged<'uint8'>(exportManaged(wrapped));
+  const copy = expectTensor(importManaged(exportManaged(wrapped)), { dtype: 'uint8' });
   array[0] = 7;
   equal([copy.get(0), copy.isCopied], [5, true]);
 
@@ -341,7 +340,7 @@ testWith(peerMissing, 'hostile structs: a typed error, one deletion, no crash', 
     ['offset beyond memory', { shape: [2n], byteOffset: 2 ** 60 }, 'LayoutError', '2^53'],
   ];
   for (const [name, recipe, tag, text] of hostile) {
-    const live = stats();
+    const live = liveCounts();
     for (const versioned of [true, false]) {
       const address = versioned ? peer.makeVersioned(recipe) : peer.makeLegacy(recipe);
       equal(
@@ -350,7 +349,7 @@ testWith(peerMissing, 'hostile structs: a typed error, one deletion, no crash', 
         name,
       );
     }
-    equal(stats(), live, name);
+    equal(liveCounts(), live, name);
   }
 });
 
@@ -374,7 +373,8 @@ testWith(peerMissing, 'a NULL deleter is not called', () => {
 });
 
 testWith(peerMissing, 'a copy that is passed on is not marked as a copy for the next consumer', () => {
-  const made = () => importManaged<'uint8'>(peer.makeVersioned({ shape: [4n], code: 1, bits: 8, flags: 2 }));
+  const made = () =>
+    expectTensor(importManaged(peer.makeVersioned({ shape: [4n], code: 1, bits: 8, flags: 2 })), { dtype: 'uint8' });
   const ways: Record<string, (x: Tensor<'uint8'>) => object> = {
     'a managed tensor': (x) => x[DLPACK](),
     'a native external': (x) => x[DLPACK]({ native: true }),
@@ -416,26 +416,26 @@ test('invalid addresses are refused', () => {
 
 test('options that a function does not know are refused before anything is exchanged', () => {
   const x = Tensor.from([1, 2]);
-  const { exports } = stats();
+  const { exports } = liveCounts();
   throws('TypeError', "did you mean 'versioned'?", () => exportManaged(x, { version: 1 } as never));
-  equal(stats().exports, exports);
+  equal(liveCounts().exports, exports);
   const address = exportManaged(x, { versioned: true, copy: null });
   throws('TypeError', "did you mean 'versioned'?", () => importManaged(address, { Versioned: true } as never));
   throws('TypeError', "received 'copy'", () => releaseManaged(address, { copy: true } as never));
   releaseManaged(address, { versioned: true });
-  equal(stats().exports, exports);
+  equal(liveCounts().exports, exports);
 });
 
 testWith(peerMissing, 'the exchange API table allocates and describes itself', () => {
   const api = exchangeApi();
   equal(api, exchangeApi());
   equal(peer.readExchangeApi(api), { major: 1, minor: 3, previous: 0, complete: 1, stream: 1 });
-  const live = stats().storages;
+  const live = liveCounts().storages;
   const address = peer.allocate(api, { shape: [2n, 3n], code: 2, bits: 64 }) as bigint;
   const x = importManaged(address);
   equal([x.dtype, x.shape, x.strides, addressOf(x) % 256n], ['float64', [2, 3], [3, 1], 0n]);
   x.dispose();
-  equal(stats().storages, live);
+  equal(liveCounts().storages, live);
   equal(importManaged(peer.allocate(api, { shape: [0n] }) as bigint).size, 0);
   equal(importManaged(peer.allocate(api, { shape: [5n], code: 17, bits: 4 }) as bigint).nbytes, 3);
   ok(String(peer.allocate(api, { shape: [2n], device: 2 })).startsWith('BufferError'));
@@ -443,4 +443,61 @@ testWith(peerMissing, 'the exchange API table allocates and describes itself', (
   ok(String(peer.allocate(api, { shape: [2n], lanes: 0 })).startsWith('ValueError'));
   ok(String(peer.allocate(api, { shape: [2n ** 40n, 2n ** 40n] })).startsWith('ValueError'));
   ok(String(peer.allocate(api, { shape: [2n ** 50n] })).startsWith('MemoryError'));
+});
+
+testWith(peerMissing, 'the devices and the dtype of the main branch of DLPack cross in both directions', () => {
+  for (const [device, name] of [
+    [19, 'tpu:1'],
+    [20, 'tpu_host'],
+    [21, 'ascend:1'],
+  ] as const) {
+    using x = importManaged(peer.makeVersioned({ device, deviceId: 1, code: 18, bits: 32 }));
+    equal([x.device, x.dtype], [name, 'bcomplex32']);
+    const address = exportManaged(x);
+    const seen = peer.readVersioned(address);
+    equal([seen.device, seen.deviceId, seen.code, seen.bits], [device, device === 20 ? 0 : 1, 18, 32]);
+    releaseManaged(address);
+  }
+});
+
+testWith(peerMissing, 'a code or a device of the future is refused by its number, and deleted', () => {
+  const newer = 'a newer version of this package may know it';
+  for (const [recipe, tag, text] of [
+    [{ code: 19, bits: 32 }, 'UnsupportedDTypeError', `received 19 (code 19, bits 32, lanes 1); ${newer}`],
+    [{ device: 22, deviceId: 3 }, 'UnsupportedDeviceError', `received 22 (device id 3); ${newer}`],
+  ] as const) {
+    equal(
+      countDeletions(() => throws(tag, text, () => importManaged(peer.makeVersioned(recipe)))),
+      1,
+    );
+  }
+});
+
+testWith(peerMissing, 'on Metal data is an object: nothing adds an offset to it', () => {
+  const metal = (byteOffset = 0) => peer.makeVersioned({ device: 8, shape: [8n], byteOffset, nbytes: 256 });
+  const given = metal(16);
+  const { data } = peer.readVersioned(given);
+  using x = importManaged(given);
+  using view = x.slice([2, 8]);
+  for (const [tensor, offset] of [
+    [x, 16],
+    [view, 24],
+  ] as const) {
+    for (const versioned of [true, false]) {
+      const address = exportManaged(tensor, { versioned });
+      const seen = versioned ? peer.readVersioned(address) : peer.readLegacy(address);
+      equal([seen.data, seen.byteOffset], [data, offset]);
+      releaseManaged(address, { versioned });
+    }
+    const address = exportManaged(tensor);
+    using again = importManaged(address);
+    ok(again.sharesMemory(x), 'our own export comes back as the same memory');
+    throws('UnsupportedDeviceError', 'metal:0, where data is an object of the driver', () => addressOf(tensor));
+    throws('UnsupportedDeviceError', 'metal:0', () => tensor.data);
+    throws('UnsupportedDeviceError', 'metal:0', () => tensor.get(0));
+    ok(String(tensor).includes('metal:0'), String(tensor));
+  }
+  // Two objects whose addresses are near are two memories.
+  using other = importManaged(metal());
+  equal(other.sharesMemory(x), false);
 });

@@ -1,59 +1,95 @@
-/** The numbers of checked layouts, written into a wire as faulty JavaScript could (src/native/wire-layout.ts). */
+/** Layouts that native code keeps under numbers, and numbers that faulty JavaScript could write. */
 
 import { createRequire } from 'node:module';
-import { nativeStatus } from 'dlpack';
+import { nativeStatus, Tensor } from 'dlpack';
+import { exportManaged, importManaged } from 'dlpack/native';
+import { Status, Wire } from '../../src/native/wire-constants.js';
 import { equal } from '../assert.js';
-import { runChild } from '../child.js';
 import { test } from '../harness.js';
+import { stormOfLayouts } from '../layout-storm.js';
 
-const WORDS = 131072;
-const FIRST_SLOT = 8;
-const EXPORT_WORDS = 10;
-const [OK, NDIM, TOO_LARGE] = [0, 3, 6];
+interface Generator {
+  indicesOf(message: string): Record<string, number>;
+}
+const { indicesOf } = (await import(new URL('../../../scripts/wire/layout.mjs', import.meta.url).href)) as Generator;
+/** The index of a field in the array of its type. */
+const index = (message: string, field: string): number => indicesOf(message)[field] as number;
+const words = (message: string): number => index(message, 'WORDS');
+const statusOf = (message: string): number => index(message, 'status');
 
-type Functions = Record<'allocate' | 'exportVersioned' | 'deleteVersioned', () => void>;
+type Functions = Record<'allocate' | 'exportVersioned' | 'deleteVersioned' | 'keepLayout', () => void>;
 
-test('the number of a kept layout gives no access outside of the wire or the storage', () => {
-  const wire = new ArrayBuffer(WORDS * 8);
-  const f64 = new Float64Array(wire);
-  const i32 = new Int32Array(wire);
+test('the number of a layout gives no access outside of the wire or the storage', () => {
+  const wire = new ArrayBuffer(Wire.WORDS * 8);
+  const [f64, i32] = [new Float64Array(wire), new Int32Array(wire)];
   const addon = createRequire(import.meta.url)(nativeStatus().path as string) as {
     createInstance(options: object): Functions;
   };
   const native = addon.createInstance({ wire, onRelease: () => {} });
-  const call = (name: keyof Functions, slot: number): number => {
-    i32[0] = slot;
+  const call = (name: keyof Functions, slot: number, status: number): number => {
+    i32[index('WireHeader', 'slot')] = slot;
     native[name]();
-    return i32[slot * 2] as number;
+    return i32[slot * 2 + status] as number;
   };
-  f64[FIRST_SLOT + 1] = 16;
-  equal(call('allocate', FIRST_SLOT), OK);
-  const handle = i32[FIRST_SLOT * 2 + 1] as number;
+  const first = Wire.FIRST_SLOT;
+  const LAYOUT_SLOT = index('LayoutRequest', 'AT');
+  f64[first + index('AllocateRequest', 'nbytes')] = 16;
+  equal(call('allocate', first, statusOf('AllocateRequest')), Status.ok);
+  const handle = i32[first * 2 + index('AllocateRequest', 'handle')] as number;
 
-  /** Exports a uint8 tensor with the layout `number` at a slot; `shape` null leaves out the layout. */
-  const exported = (slot: number, number: number, byteOffset: number, shape: number[] | null): number => {
-    const tensor = slot + 2;
-    i32.set([handle, 0x10801, shape === null ? -1 : shape.length, 0, 1, 0, 0, 0, 0, number], tensor * 2);
-    f64.set([byteOffset, 0, 0], tensor + 5);
-    if (shape !== null) f64.set([...shape, ...shape.map(() => 1)], tensor + 8);
-    const status = call('exportVersioned', slot);
-    if (status === OK) equal(call('deleteVersioned', slot), OK);
+  /** Writes the layout of a uint8 tensor into the tensor at a word. */
+  const write = (at: number, shape: readonly number[], ndim = shape.length): void => {
+    i32.set([0x10801, ndim, 0, 1, 0], at * 2 + index('WireTensor', 'dtype'));
+    f64.set(
+      [...shape, ...shape.map(() => 1)].slice(0, Wire.WORDS - at - index('WireTensor', 'shape')),
+      at + index('WireTensor', 'shape'),
+    );
+  };
+  const keep = (number: number, shape: readonly number[], ndim?: number): number => {
+    i32[LAYOUT_SLOT * 2 + index('LayoutRequest', 'number')] = number;
+    write(LAYOUT_SLOT + index('LayoutRequest', 'tensor'), shape, ndim);
+    return call('keepLayout', LAYOUT_SLOT, statusOf('LayoutRequest'));
+  };
+  /** Exports a tensor with a numbered layout, or with `shape` if the number is 0. */
+  const exported = (slot: number, number: number, byteOffset: number, shape: readonly number[] = []): number => {
+    const at = slot + index('ExportRequest', 'tensor');
+    i32[at * 2 + index('WireTensor', 'handle')] = handle;
+    i32[at * 2 + index('WireTensor', 'layout')] = number;
+    f64[at + index('WireTensor', 'byteOffset')] = byteOffset;
+    if (number === 0) write(at, shape);
+    const status = call('exportVersioned', slot, statusOf('ExportRequest'));
+    if (status === Status.ok) equal(call('deleteVersioned', slot, statusOf('DeleteRequest')), Status.ok);
     return status;
   };
-  equal(exported(FIRST_SLOT, 1, 0, null), NDIM, 'not kept yet');
-  equal(exported(FIRST_SLOT, 1, 0, [16]), OK);
-  equal(exported(FIRST_SLOT, 1, 0, null), OK);
-  for (const offset of [1, -1, 0.5, Number.NaN, 1e300]) equal(exported(FIRST_SLOT, 1, offset, null), TOO_LARGE);
-  equal(exported(FIRST_SLOT, 9, 0, null), NDIM, 'a number in the same place');
-  equal(exported(FIRST_SLOT, 1, 0, null), NDIM, 'which dropped the kept layout');
-  equal(exported(FIRST_SLOT, 2, 0, new Array(64).fill(1)), OK);
-  const last = WORDS - EXPORT_WORDS;
-  equal(exported(last, 2, 0, null), NDIM, 'no room behind the last slot');
-  equal(exported(last, 2, 99, null), NDIM);
-  equal(exported(last - 128, 2, 0, null), OK);
+  equal(exported(first, 1, 0), Status.unknownLayout, 'not kept yet');
+  equal(keep(0, [16]), Status.unknownLayout, 'not a number');
+  equal(keep(1, [16]), Status.ok);
+  equal(exported(first, 1, 0), Status.ok);
+  for (const offset of [1, -1, 0.5, Number.NaN, 1e300]) equal(exported(first, 1, offset), Status.tooLarge);
+  for (const ndim of [-1, 65, 2 ** 30]) equal(keep(2, [16], ndim), Status.ndim);
+  for (const length of [-1, 0.5, Number.NaN, 1e300]) equal(keep(2, [length]), Status.tooLarge);
+  equal(exported(first, 2, 0), Status.unknownLayout, 'a layout that was refused');
+  const same = 1 + Wire.KEPT_LAYOUTS;
+  for (const number of [same, -1, 2 ** 31 - 1]) equal(exported(first, number, 0), Status.unknownLayout);
+  equal(keep(same, [8]), Status.ok);
+  equal(exported(first, same, 8), Status.ok);
+  equal(exported(first, 1, 0), Status.unknownLayout, 'its place has another layout');
+  equal(exported(first, 0, 0, [16]), Status.ok, 'a layout without a number');
+  const last = Wire.WORDS - words('ExportRequest');
+  equal(exported(last, same, 0), Status.ok, 'a number needs no room behind the last slot');
+  equal(exported(last, 0, 0, new Array(64).fill(1)), Status.ndim);
 });
 
-test('no number of a layout is used twice', () => {
-  const { code, signal, output } = runChild(import.meta.url, './children/last-layout.js');
-  equal([code, signal, output], [0, null, 'true true 0\n']);
+test('tensors of more layouts than native code keeps, in turns', () => {
+  const tensors = Array.from({ length: 3000 }, (_, i) => Tensor.zeros([i + 1], 'int8').fill(i % 128));
+  for (let turn = 0; turn < 3; turn++) {
+    for (const [i, x] of tensors.entries()) {
+      const back = importManaged(exportManaged(x));
+      equal([back.shape, back.strides, back.dtype, back.get(i)], [[i + 1], [1], 'int8', i % 128]);
+      back.dispose();
+    }
+  }
+  stormOfLayouts();
+  const x = Tensor.zeros([2, 3], 'float32');
+  equal(importManaged(exportManaged(x.transpose())).strides, [1, 3]);
 });

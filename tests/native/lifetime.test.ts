@@ -1,5 +1,6 @@
 import { fromDLPack, Tensor } from 'dlpack';
-import { addressOf, exportManaged, importManaged, releaseManaged, setDebug, stats } from 'dlpack/native';
+import { leaks, liveCounts, setDebug } from 'dlpack/debug';
+import { addressOf, exportManaged, importManaged, releaseManaged } from 'dlpack/native';
 import { equal, ok, throws } from '../assert.js';
 import { runChild } from '../child.js';
 import { collect, collectUntil, hasExternalBuffers, runtime, test, testWith } from '../harness.js';
@@ -16,12 +17,12 @@ test('rule 1: memory is native and aligned, with one buffer for each storage', (
 // Rule 2: the last dispose detaches; the collector releases memory that was never disposed.
 test('rule 2: released by the collector when never disposed', async () => {
   await collect();
-  const before = stats().storages;
+  const before = liveCounts().storages;
   (() => {
     for (let i = 0; i < 5000; i++) Tensor.empty([4], 'float32');
   })();
-  ok(stats().storages > before);
-  ok(await collectUntil(() => stats().storages <= before));
+  ok(liveCounts().storages > before);
+  ok(await collectUntil(() => liveCounts().storages <= before));
 });
 
 test('rule 2: a typed array that outlives its tensor keeps the memory', async () => {
@@ -83,13 +84,13 @@ testWith(peerMissing, 'rule 4: an imported read-only tensor stays read-only thro
     throws('ReadOnlyError', 'unsafeData', () => y.data);
     throws('ReadOnlyError', 'set', () => y.set(...([...y.shape.map(() => 0), 1] as [number])));
   }
-  equal(x.copy().readonly, false);
+  equal(x.copy().isReadOnly, false);
 });
 
 // Rule 5: release is thread-agnostic and re-entrant.
 testWith(peerMissing, 'rule 5: deleters on 16 foreign threads while JavaScript allocates and collects', async () => {
   await collect();
-  const before = stats();
+  const before = liveCounts();
   // In its own function, because this function waits below, and its frame would keep the tensor from the collector.
   const exportMany = () => {
     const addresses = new BigUint64Array(4000);
@@ -106,9 +107,11 @@ testWith(peerMissing, 'rule 5: deleters on 16 foreign threads while JavaScript a
     await collect();
     peer.joinThreads();
   }
-  const isOver = await collectUntil(() => stats().storages <= before.storages && stats().imports <= before.imports);
-  ok(isOver, `${JSON.stringify(before)} became ${JSON.stringify(stats())}`);
-  ok(stats().exports <= before.exports, JSON.stringify(stats()));
+  const isOver = await collectUntil(
+    () => liveCounts().storages <= before.storages && liveCounts().imports <= before.imports,
+  );
+  ok(isOver, `${JSON.stringify(before)} became ${JSON.stringify(liveCounts())}`);
+  ok(liveCounts().exports <= before.exports, JSON.stringify(liveCounts()));
 });
 
 test('rule 5: a deleter that calls back into the package', () => {
@@ -151,13 +154,13 @@ test('disposing a tensor whose buffer was marked as untransferable keeps the mem
 });
 
 // Rule 7: counts, and where a leak was made.
-testWith(peerMissing, 'rule 7: stats count live objects', async () => {
+testWith(peerMissing, 'rule 7: counts of live objects', async () => {
   await collect();
-  const before = stats();
+  const before = liveCounts();
   const x = Tensor.empty([100], 'uint8');
   const y = importManaged(peer.makeVersioned({ shape: [1n] }));
   const address = exportManaged(x);
-  equal(stats(), {
+  equal(liveCounts(), {
     storages: before.storages + 1,
     bytes: before.bytes + 100,
     imports: before.imports + 1,
@@ -166,12 +169,16 @@ testWith(peerMissing, 'rule 7: stats count live objects', async () => {
     kept: before.kept,
     reported: before.reported + 100 + 1024, // an import reports the same amount, whatever its size
     pins: before.pins,
+    gpuBuffers: 0,
+    gpuBytes: 0,
+    objects: before.objects,
+    objectBytes: before.objectBytes,
   });
   x.dispose();
-  equal(stats().bytes, before.bytes + 100, 'the export holds it');
+  equal(liveCounts().bytes, before.bytes + 100, 'the export holds it');
   releaseManaged(address);
   y.dispose();
-  equal(stats(), before);
+  equal(liveCounts(), before);
 });
 
 test('rule 7: debug mode names the place of a leak', () => {
@@ -187,7 +194,7 @@ test('rule 7: debug mode names the place of a leak', () => {
     }
     leakyFunction();
     leakyExport();
-    const places = () => stats().live?.map(({ kind, stack }) => [kind, /leaky\w+/.exec(stack)?.[0]]) ?? [];
+    const places = () => leaks().map(({ kind, stack }) => [kind, /leaky\w+/.exec(stack)?.[0]]);
     equal(places(), [
       ['storage', 'leakyFunction'],
       ['export', 'leakyExport'],
@@ -199,32 +206,64 @@ test('rule 7: debug mode names the place of a leak', () => {
   } finally {
     setDebug(false);
   }
-  equal(stats().live, undefined);
+  throws('ValueError', 'setDebug', leaks);
+});
+
+test('rule 7: debug mode tells what is alive, by its place', () => {
+  setDebug(true);
+  try {
+    const made: Tensor[] = [];
+    const addresses: bigint[] = [];
+    function makeMany() {
+      for (let i = 0; i < 3; i++) {
+        made.push(Tensor.zeros([2, 3], 'float32'));
+        using row = (made[i] as Tensor).slice(0);
+        addresses.push(exportManaged(row));
+      }
+    }
+    makeMany();
+    made.push(Tensor.empty([100], 'int8'));
+    const live = leaks();
+    equal(
+      live.map(({ stack, ...rest }) => rest),
+      [
+        { kind: 'storage', count: 1, bytes: 100, dtype: 'int8', shape: [100], device: 'cpu' },
+        { kind: 'storage', count: 3, bytes: 72, dtype: 'float32', shape: [2, 3], device: 'cpu' },
+        { kind: 'export', count: 3, bytes: 36, dtype: 'float32', shape: [3], device: 'cpu' },
+      ],
+    );
+    for (const { stack } of live) ok(/lifetime\.test\.[jt]s:\d+/.test(stack.split('\n')[0] as string), stack);
+    for (const address of addresses) releaseManaged(address);
+    for (const x of made) x.dispose();
+    equal(leaks(), []);
+  } finally {
+    setDebug(false);
+  }
 });
 
 // Rule 8: external memory is reported once: by us until .data shows it, by the runtime from then on.
 test('rule 8: external memory is reported to the collector, once', async () => {
   await collect();
   const MiB = 1 << 20;
-  const before = stats().reported;
+  const before = liveCounts().reported;
   const external = () => (runtime === 'node' ? process.memoryUsage().external : 0);
   const tensors = Array.from({ length: 16 }, () => Tensor.empty([MiB], 'uint8'));
   const shares = tensors.map((x) => fromDLPack(x));
-  equal(stats().reported - before, 16 * MiB);
+  equal(liveCounts().reported - before, 16 * MiB);
   const shown = external();
   for (const x of tensors) ok(x.data.length === MiB);
   equal(
-    stats().reported - before,
+    liveCounts().reported - before,
     hasExternalBuffers ? 0 : 16 * MiB,
     'beside a copy the memory is still ours to report',
   );
   if (runtime === 'node' && hasExternalBuffers)
     ok(external() - shown >= 16 * MiB, 'the runtime counts what .data shows');
   for (const x of [...tensors, ...shares]) x.dispose();
-  equal(stats().reported - before, 0);
+  equal(liveCounts().reported - before, 0);
   const y = Tensor.empty([MiB], 'uint8');
   y.dispose();
-  equal(stats().reported - before, 0);
+  equal(liveCounts().reported - before, 0);
 });
 
 testWith(peerMissing, 'imports that a program forgets are collected in time', () => {

@@ -1,7 +1,7 @@
 /** Nested arrays go into native memory through the wire, in pieces. */
 
 import { type DType, Tensor } from 'dlpack';
-import { stats } from 'dlpack/native';
+import { liveCounts } from 'dlpack/debug';
 import { equal, ok, throws } from '../assert.js';
 import { collectUntil, test } from '../harness.js';
 
@@ -60,14 +60,14 @@ test('elements that are wider than a piece', () => {
 });
 
 test('a bad value in a late piece releases the memory', async () => {
-  ok(await collectUntil(() => stats().storages === 0));
+  ok(await collectUntil(() => liveCounts().storages === 0));
   const values: unknown[] = new Array(40_000).fill(1);
   values[39_000] = 'text';
   throws('TypeError', 'number', () => Tensor.from(values as number[], { dtype: 'float32' }));
   values[39_000] = [1];
   throws('TypeError', 'number', () => Tensor.from(values as number[], { dtype: 'float32' }));
   throws('LayoutError', 'equal length', () => Tensor.from([new Array(9000).fill(1), [2]], { dtype: 'float32' }));
-  equal(stats().storages, 0);
+  equal(liveCounts().storages, 0);
 });
 
 test('a getter that makes tensors does not disturb the values before and after it', () => {

@@ -1,4 +1,4 @@
-import { Tensor } from 'dlpack';
+import { expectTensor, Tensor } from 'dlpack';
 import { exportManaged, importManaged } from 'dlpack/native';
 import { equal } from '../assert.js';
 import { test } from '../harness.js';
@@ -10,7 +10,7 @@ const fill = (array: Float32Array) => {
   return array;
 };
 const reversed = Array.from({ length: N }, (_, i) => N - 1 - i);
-const again = (x: Tensor) => importManaged<'float32'>(exportManaged(x));
+const again = (x: Tensor) => expectTensor(importManaged(exportManaged(x)), { dtype: 'float32' });
 
 /** Pairs of tensors over one memory: target and source. */
 const pairs: Record<string, () => [target: Tensor<'float32'>, source: Tensor<'float32'>]> = {

@@ -2,6 +2,7 @@
 
 import { existsSync } from 'node:fs';
 import { createRequire } from 'node:module';
+import type { NativeExternal } from 'dlpack';
 
 /** The tensor to make; other fields have valid defaults. Integers are bigints, so that they can be too large. */
 export interface Recipe {
@@ -46,10 +47,10 @@ export interface Description {
 interface Peer {
   makeVersioned(recipe: Recipe): bigint;
   makeLegacy(recipe: Recipe): bigint;
-  makeExternal(recipe: Recipe): object;
+  makeExternal(recipe: Recipe): NativeExternal;
   makeCalling(recipe: Recipe, action: () => void): bigint;
   makeBlock(nbytes: number, isTouched: boolean): bigint;
-  makeForeignExternal(): object;
+  makeForeignExternal(): NativeExternal;
   readVersioned(address: bigint): Description;
   readLegacy(address: bigint): Description;
   takeExternal(external: unknown): Description | null;
@@ -60,6 +61,8 @@ interface Peer {
   joinThreads(): void;
   leaveThreads(): void;
   deletions(): number;
+  /** The code, bits and lanes in the struct of the last tensor, when its deleter ran. */
+  deletedDType(): number;
   peekByte(address: bigint): number;
   pokeByte(address: bigint, value: number): void;
   moveData(address: bigint, data: bigint): void;

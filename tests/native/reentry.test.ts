@@ -1,9 +1,11 @@
 // Foreign code in the middle of a request: whatever it does with this package, the request ends as if it had not run.
-import { DLPACK, fromDLPack, Tensor } from 'dlpack';
-import { addressOf, exportManaged, importManaged, releaseManaged, setDebug, stats } from 'dlpack/native';
+import { DLPACK, type DLPackSource, fromDLPack, Tensor } from 'dlpack';
+import { liveCounts, setDebug } from 'dlpack/debug';
+import { addressOf, exportManaged, importManaged, releaseManaged } from 'dlpack/native';
 import { openTensor, shareTensor } from 'dlpack/shared';
 import { equal, ok, throws } from '../assert.js';
 import { collectUntil, runtime, test, testWith } from '../harness.js';
+import { stormOfLayouts } from '../layout-storm.js';
 import { peer, peerMissing } from './peer.js';
 
 /** Every kind of request, with tensors unlike all others in this file. */
@@ -22,12 +24,21 @@ function useEverything(): void {
   const shared = openTensor({ ...shareTensor(x) });
   equal(shared.shape, [2, 5]);
   x.astype('int16').dispose();
-  equal(fromDLPack(x[DLPACK]()).data[0], 1);
+  equal(fromDLPack(x[DLPACK]() as DLPackSource).data[0], 1);
   Tensor.wrap(new Uint8Array(3)).copy().dispose();
   throws('ValueError', 'address', () => importManaged(0n));
-  stats();
+  liveCounts();
   for (const tensor of [shared, y, x]) tensor.dispose();
 }
+
+testWith(peerMissing, 'a deleter that replaces all layouts while an import with a known layout is refused', () => {
+  const shape = [6n, 7n, 8n];
+  importManaged(peer.makeVersioned({ shape })).dispose();
+  const error = throws('LayoutError', '[6, 7, 8]', () =>
+    importManaged(peer.makeCalling({ shape, nullData: true }, stormOfLayouts)),
+  );
+  equal(error.shape, [6, 7, 8]);
+});
 
 /** The message names the refused shape, whatever the deleter did. */
 testWith(peerMissing, 'a deleter that uses everything while an import is refused', () => {

@@ -2,7 +2,8 @@
 
 import { Worker } from 'node:worker_threads';
 import { Tensor } from 'dlpack';
-import { addressOf, exportManaged, releaseManaged, stats, trim } from 'dlpack/native';
+import { emptyCache, liveCounts } from 'dlpack/debug';
+import { addressOf, exportManaged, releaseManaged } from 'dlpack/native';
 import { equal, ok } from '../assert.js';
 import { runChild } from '../child.js';
 import { collect, collectUntil, test, testWith } from '../harness.js';
@@ -30,42 +31,42 @@ function startWorker() {
 }
 
 test('the next tensor of about the same size reuses the block', () => {
-  trim();
+  emptyCache('cpu');
   const first = Tensor.empty([8 * MiB], 'uint8').fill(7);
   const address = addressOf(first);
-  equal(stats().kept, 0);
+  equal(liveCounts().kept, 0);
   first.dispose();
-  const { kept } = stats();
+  const { kept } = liveCounts();
   ok(kept >= 8 * MiB && kept <= 10 * MiB, `${kept} bytes`);
-  equal(stats().bytes, 0);
+  equal(liveCounts().bytes, 0);
   using larger = Tensor.empty([12 * MiB], 'uint8');
   ok(addressOf(larger) !== address, 'too large for the block');
   using smaller = Tensor.empty([4 * MiB], 'uint8');
   ok(addressOf(smaller) !== address, 'the block is too large');
   using second = Tensor.empty([2 * MiB - 5], 'float32');
-  equal([addressOf(second), stats().kept], [address, 0]);
-  equal(stats().bytes, 12 * MiB + 4 * MiB + 8 * MiB - 20);
+  equal([addressOf(second), liveCounts().kept], [address, 0]);
+  equal(liveCounts().bytes, 12 * MiB + 4 * MiB + 8 * MiB - 20);
 });
 
 test('a block is released with its last owner', () => {
-  trim();
+  emptyCache('cpu');
   const tensor = Tensor.empty([8 * MiB], 'uint8').fill(7);
   const view = tensor.slice([0, 4]);
   const address = exportManaged(tensor);
   tensor.dispose();
-  equal(stats().kept, 0);
+  equal(liveCounts().kept, 0);
   using other = Tensor.empty([8 * MiB], 'uint8').fill(9);
   ok(addressOf(other) !== addressOf(view));
   // A copy is read, because a buffer that shows the view would own the block until the next collection.
   equal(view.copy().toArray(), [7, 7, 7, 7]);
   view.dispose();
-  equal(stats().kept, 0);
+  equal(liveCounts().kept, 0);
   releaseManaged(address);
-  ok(stats().kept >= 8 * MiB);
+  ok(liveCounts().kept >= 8 * MiB);
 });
 
 test('a typed array keeps its block after the tensor was collected', async () => {
-  trim();
+  emptyCache('cpu');
   const array = (() => Tensor.empty([8 * MiB], 'uint8').fill(7).data)();
   await collect();
   for (let i = 0; i < 3; i++)
@@ -77,7 +78,7 @@ test('a typed array keeps its block after the tensor was collected', async () =>
 
 test('zeros and padded elements are clear, whatever the block held before', () => {
   for (const nbytes of [MiB, 3 * MiB + 8]) {
-    trim();
+    emptyCache('cpu');
     for (let i = 0; i < 2; i++) {
       Tensor.empty([nbytes], 'uint8').fill(255).dispose();
       using zeros = Tensor.zeros([nbytes / 8], 'float64');
@@ -94,61 +95,64 @@ test('zeros and padded elements are clear, whatever the block held before', () =
 });
 
 test('the kept bytes and blocks are bounded, and the oldest are released first', () => {
-  trim();
+  emptyCache('cpu');
   const tensors = Array.from({ length: 6 }, () => Tensor.empty([64 * MiB], 'uint8'));
   const addresses = tensors.map((tensor) => addressOf(tensor));
   for (const tensor of tensors) tensor.dispose();
-  const { kept } = stats();
+  const { kept } = liveCounts();
   ok(kept > LIMIT / 2 && kept <= LIMIT, `${kept} bytes`);
   using newest = Tensor.empty([64 * MiB], 'uint8');
   equal(addressOf(newest), addresses[5] as bigint);
   Tensor.empty([LIMIT + 1], 'uint8').dispose();
-  ok(stats().kept <= kept, 'a block above the limit is not kept');
-  trim();
+  ok(liveCounts().kept <= kept, 'a block above the limit is not kept');
+  emptyCache('cpu');
   const many = Array.from({ length: 100 }, () => Tensor.empty([MiB], 'uint8'));
   for (const tensor of many) tensor.dispose();
-  ok(stats().kept <= 64 * MiB, `${stats().kept} bytes of 64 blocks`);
+  ok(liveCounts().kept <= 64 * MiB, `${liveCounts().kept} bytes of 64 blocks`);
   Tensor.empty([MiB - 1], 'uint8').dispose();
-  ok(stats().kept <= 64 * MiB, 'a small block is not kept');
+  ok(liveCounts().kept <= 64 * MiB, 'a small block is not kept');
 });
 
-test('trim unmaps the kept blocks and returns their bytes', () => {
-  trim();
+test('emptyCache unmaps the kept blocks', () => {
+  emptyCache('cpu');
   const before = process.memoryUsage.rss();
   Tensor.empty([64 * MiB], 'uint8')
     .fill(1)
     .dispose();
-  const { kept } = stats();
+  const { kept } = liveCounts();
   ok(kept >= 64 * MiB);
-  equal([trim(), stats().kept, trim()], [kept, 0, 0]);
+  emptyCache('cuda:0');
+  equal(liveCounts().kept, kept, 'those of another device');
+  emptyCache();
+  equal(liveCounts().kept, 0);
   ok(process.memoryUsage.rss() - before < 32 * MiB);
 });
 
 testWith(peerMissing, 'a block that a thread without JavaScript released is kept, too', () => {
-  trim();
+  emptyCache('cpu');
   const addresses = new BigUint64Array(4);
   for (let i = 0; i < addresses.length; i++) {
     using tensor = Tensor.empty([8 * MiB], 'uint8').fill(i);
     addresses[i] = exportManaged(tensor);
   }
-  equal(stats().kept, 0);
+  equal(liveCounts().kept, 0);
   peer.deleteOnThreads(addresses, 4);
   peer.joinThreads();
-  ok(stats().kept >= 4 * 8 * MiB, `${stats().kept} bytes`);
+  ok(liveCounts().kept >= 4 * 8 * MiB, `${liveCounts().kept} bytes`);
 });
 
 test('memory that no tensor used for a second is released without a call', async () => {
-  trim();
+  emptyCache('cpu');
   Tensor.empty([8 * MiB], 'uint8')
     .fill(1)
     .dispose();
-  ok(stats().kept > 0);
-  ok(await waitUntil(() => stats().kept === 0), `${stats().kept} bytes are kept`);
+  ok(liveCounts().kept > 0);
+  ok(await waitUntil(() => liveCounts().kept === 0), `${liveCounts().kept} bytes are kept`);
   // The watch starts again.
   Tensor.empty([8 * MiB], 'uint8')
     .fill(1)
     .dispose();
-  ok(await waitUntil(() => stats().kept === 0), `${stats().kept} bytes are kept`);
+  ok(await waitUntil(() => liveCounts().kept === 0), `${liveCounts().kept} bytes are kept`);
 });
 
 test('a kept block does not keep the process running', () => {
@@ -163,19 +167,19 @@ test('DLPACK_REUSE_BYTES bounds the kept bytes', () => {
 });
 
 testWith(peerMissing, 'blocks of workers that have ended are released', async () => {
-  ok(await collectUntil(() => stats().storages === 0));
+  ok(await collectUntil(() => liveCounts().storages === 0));
   const [releases, holds, exports] = [startWorker(), startWorker(), startWorker()];
   equal(await releases.ask({ do: 'release', value: 3 }), 'done');
   equal(await holds.ask({ do: 'hold', value: 3 }), 'done');
   const address = (await exports.ask({ do: 'export', value: 3 })) as bigint;
-  equal(stats().bytes, 2 * 8 * MiB);
+  equal(liveCounts().bytes, 2 * 8 * MiB);
   // One of them watches the kept blocks, and another thread has to take over.
   await Promise.all([releases, holds, exports].map(({ worker }) => worker.terminate()));
-  ok(await waitUntil(() => stats().bytes === 8 * MiB), JSON.stringify(stats()));
+  ok(await waitUntil(() => liveCounts().bytes === 8 * MiB), JSON.stringify(liveCounts()));
   peer.deleteOnThreads(BigUint64Array.of(address), 1);
   peer.joinThreads();
-  equal(stats().bytes, 0);
-  ok(await waitUntil(() => stats().kept === 0), `${stats().kept} bytes are kept`);
+  equal(liveCounts().bytes, 0);
+  ok(await waitUntil(() => liveCounts().kept === 0), `${liveCounts().kept} bytes are kept`);
 });
 
 test('threads that take and release blocks at once never share one', async () => {

@@ -1,7 +1,8 @@
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
-import { Tensor } from 'dlpack';
-import { addressOf, exchangeApi, exportManaged, importManaged, stats } from 'dlpack/native';
+import { expectTensor, Tensor } from 'dlpack';
+import { liveCounts } from 'dlpack/debug';
+import { addressOf, exchangeApi, exportManaged, importManaged } from 'dlpack/native';
 import { openTensor, type TensorToken } from 'dlpack/shared';
 import { equal, ok } from '../assert.js';
 import { collectUntil, test, testWith } from '../harness.js';
@@ -87,18 +88,18 @@ testWith(peerMissing, 'and in memory that a C program allocates', () => {
 });
 
 test('zeroed memory is counted, and released once', async () => {
-  ok(await collectUntil(() => stats().storages === 0));
+  ok(await collectUntil(() => liveCounts().storages === 0));
   for (const nbytes of sizes) {
     const tensor = Tensor.zeros([nbytes], 'uint8');
     const view = tensor.slice([0, 8]);
-    equal(stats().bytes, nbytes);
+    equal(liveCounts().bytes, nbytes);
     tensor.dispose();
-    equal(stats().bytes, nbytes);
+    equal(liveCounts().bytes, nbytes);
     view.dispose();
-    equal(stats().bytes, 0);
+    equal(liveCounts().bytes, 0);
   }
   (() => Tensor.zeros([8 << 20], 'uint8'))();
-  ok(await collectUntil(() => stats().bytes === 0));
+  ok(await collectUntil(() => liveCounts().bytes === 0));
 });
 
 test('bits that belong to no element are zero in memory that was used before', () => {
@@ -119,17 +120,17 @@ test('bits that belong to no element are zero in memory that was used before', (
 });
 
 testWith(peerMissing, 'zeroed memory whose last owner is on another thread is released there, once', async () => {
-  ok(await collectUntil(() => stats().storages === 0 && stats().exports === 0));
+  ok(await collectUntil(() => liveCounts().storages === 0 && liveCounts().exports === 0));
   for (const nbytes of sizes) {
     const addresses = new BigUint64Array(8);
     const tensor = Tensor.zeros([nbytes], 'uint8').fill(5);
     for (let i = 0; i < addresses.length; i++) addresses[i] = exportManaged(tensor);
     tensor.dispose();
-    equal([stats().bytes, stats().exports], [nbytes, 8]);
+    equal([liveCounts().bytes, liveCounts().exports], [nbytes, 8]);
     for (const address of addresses) equal(peer.peekByte(peer.readVersioned(address).data), 5);
     peer.deleteOnThreads(addresses, 4);
     peer.joinThreads();
-    equal([stats().bytes, stats().storages, stats().exports], [0, 0, 0], `${nbytes} bytes`);
+    equal([liveCounts().bytes, liveCounts().storages, liveCounts().exports], [0, 0, 0], `${nbytes} bytes`);
   }
 });
 
@@ -137,7 +138,7 @@ testWith(
   peerMissing,
   'zeroed memory outlives its worker if an export holds it, and otherwise ends with the worker',
   async () => {
-    ok(await collectUntil(() => stats().storages === 0 && stats().exports === 0));
+    ok(await collectUntil(() => liveCounts().storages === 0 && liveCounts().exports === 0));
     for (const nbytes of [4096, 5 << 20]) {
       const worker = new Worker(new URL('./children/worker.js', import.meta.url));
       const replies: Reply[] = [];
@@ -151,12 +152,12 @@ testWith(
       }
       await worker.terminate();
       openTensor(replies[0]?.token as TensorToken).dispose(); // the ticket of the message
-      ok(await collectUntil(() => stats().storages === 1), JSON.stringify(stats()));
-      using rest = importManaged<'float32'>(replies[1]?.address as bigint);
+      ok(await collectUntil(() => liveCounts().storages === 1), JSON.stringify(liveCounts()));
+      using rest = expectTensor(importManaged(replies[1]?.address as bigint), { dtype: 'float32' });
       equal([rest.get(0), rest.get(nbytes / 4 - 1)], [4, 4]);
       rest.dispose();
-      ok(await collectUntil(() => stats().storages === 0), JSON.stringify(stats()));
-      equal(stats().bytes, 0);
+      ok(await collectUntil(() => liveCounts().storages === 0), JSON.stringify(liveCounts()));
+      equal(liveCounts().bytes, 0);
     }
   },
 );

@@ -1,7 +1,7 @@
 /** Memory with a name, which every system has. */
 import { Tensor } from 'dlpack';
 import { addressOf } from 'dlpack/native';
-import { openTensor, shareTensor } from 'dlpack/shared';
+import { describeTensor, openTensor } from 'dlpack/shared';
 import { equal, notEqual, throws } from '../assert.js';
 import { runChild } from '../child.js';
 import { test } from '../harness.js';
@@ -15,7 +15,7 @@ const named = (): [Tensor, string] => {
 test('memory with a name: another process reads and writes it', () => {
   const [x] = named();
   x.fill(5);
-  const description = shareTensor(x, { with: 'process', copy: false });
+  const description = describeTensor(x, { copy: false });
   const { output } = runChild(import.meta.url, './children/open.js', { args: [JSON.stringify(description)] });
   equal(JSON.parse(output), ['int32', [4], [5, 5, 5, 5], 'wrote']);
   equal(x.get(3), 9, 'written there');
@@ -24,7 +24,7 @@ test('memory with a name: another process reads and writes it', () => {
 
 test('memory with a name: opened in the same process it has a second address', () => {
   const [x] = named();
-  using y = openTensor(shareTensor(x, { with: 'process', copy: false }));
+  using y = openTensor(describeTensor(x, { copy: false }));
   notEqual(addressOf(y), addressOf(x));
   x.fill(3);
   equal(y.get(3), 3);
@@ -34,7 +34,7 @@ test('memory with a name: opened in the same process it has a second address', (
 
 test('memory with a name: a name is taken until its memory is released', () => {
   const [x, name] = named();
-  const description = shareTensor(x, { with: 'process', copy: false });
+  const description = describeTensor(x, { copy: false });
   const taken = () => Tensor.zeros([1], 'uint8', { shareable: name });
   throws('ValueError', 'a name that no memory has', taken);
   throws('ValueError', 'killed processes leave names', taken);

@@ -2,7 +2,7 @@
 
 import { existsSync, unlinkSync, writeFileSync } from 'node:fs';
 import { Tensor } from 'dlpack';
-import { openTensor, sharedPath, shareTensor } from 'dlpack/shared';
+import { describeTensor, openForeign, openTensor, sharedPath } from 'dlpack/shared';
 import { equal, ok, throws } from '../assert.js';
 import { runChild } from '../child.js';
 import { testWith } from '../harness.js';
@@ -13,14 +13,14 @@ const newName = (): string => `dlpack-test-${process.pid}-${Math.random().toStri
 testWith(pythonMissing, "Python's SharedMemory opens here, and stays after Python removed it", async () => {
   const peer = startPython('make', []);
   const { name } = await peer.told<{ name: string }>();
-  const x = openTensor({ name, dtype: 'uint8', shape: [2, 3] });
+  const x = openForeign({ name, dtype: 'uint8', shape: [2, 3] });
   equal(x.toArray(), [[0, 1, 2], [3, 4, 5]]); // biome-ignore format: a table
   x.set(1, 2, 200);
   peer.goOn();
   equal(await peer.told(), [0, 1, 2, 3, 4, 200]);
   equal(await peer.ended(), 0);
   equal(x.get(1, 2), 200);
-  throws('BufferError', 'has ended or released it', () => openTensor({ name, dtype: 'uint8', shape: [1] }));
+  throws('BufferError', 'has ended or released it', () => openForeign({ name, dtype: 'uint8', shape: [1] }));
 });
 
 testWith(pythonMissing, 'named memory opens in Python, which keeps the name if it is not tracked', () => {
@@ -48,12 +48,12 @@ testWith(
     runPython('open_named', [name, 'careless']);
     // Python 3.13 and newer can be told not to; older versions always remove the name.
     if (existsSync(`/dev/shm/${name}`)) unlinkSync(`/dev/shm/${name}`);
-    using y = openTensor(shareTensor(x, { with: 'process', copy: false }));
+    using y = openTensor(describeTensor(x, { copy: false }));
     equal(y.get(0), 9);
     x.set(1, 7);
     equal(y.get(1), 7);
     writeFileSync(`/dev/shm/${name}`, 'newer');
-    using z = openTensor(shareTensor(x, { with: 'process', copy: false }));
+    using z = openTensor(describeTensor(x, { copy: false }));
     equal(z.get(1), 7, 'the number tells them apart');
     x.dispose();
     ok(existsSync(`/dev/shm/${name}`), 'not ours any more');
@@ -63,11 +63,11 @@ testWith(
 
 testWith(pythonMissing, 'a plain Python process opens memory by its path, but cannot write a read-only share', () => {
   using x = Tensor.zeros([4], 'uint8', { shareable: true });
-  const path = sharedPath(shareTensor(x, { with: 'process', copy: false }));
+  const path = sharedPath(describeTensor(x, { copy: false }));
   equal(path.split('/').slice(0, 3), ['', 'proc', String(process.pid)]);
   equal(runPython('open_path', [path, 'write']), [0, 0, 0, 0]);
   equal(x.get(0), 9);
-  const sealed = shareTensor(x, { with: 'process', readonly: true });
+  const sealed = describeTensor(x, { readonly: true });
   equal(sealed.readonly, true);
   equal(runPython('open_path', [sharedPath(sealed), 'read']), [9, 0, 0, 0]);
   equal(runPython('open_path', [sharedPath(sealed), 'write']), 'PermissionError');
@@ -75,7 +75,7 @@ testWith(pythonMissing, 'a plain Python process opens memory by its path, but ca
   using y = openTensor(sealed);
   equal(y.get(0), 5, 'the owner still writes');
   throws('ReadOnlyError', '', () => y.set(0, 1));
-  equal(shareTensor(x, { with: 'process' }).readonly, true, 'for good');
+  equal(describeTensor(x).readonly, true, 'for good');
 });
 
 testWith(pythonMissing, 'torch.multiprocessing with both strategies, both ways', async () => {
@@ -85,13 +85,13 @@ testWith(pythonMissing, 'torch.multiprocessing with both strategies, both ways',
   using named = Tensor.zeros([16 + 4], 'int32', { shareable: name });
   named.set(0, 1); // torch counts its users in the first 64 bytes, and this process is one of them
   named.set(19, 0x40400000);
-  const description = shareTensor(named, { with: 'process', copy: false });
-  const path = sharedPath(shareTensor(plain, { with: 'process', copy: false }));
+  const description = describeTensor(named, { copy: false });
+  const path = sharedPath(describeTensor(plain, { copy: false }));
   const peer = startPython('torch_both', [path, `/${name}`]);
   for (const strategy of ['file_descriptor', 'file_system'] as const) {
     const place = await peer.told<{ name?: string; process?: number; file?: number; offset?: number }>();
     equal(place.name === undefined, strategy === 'file_descriptor');
-    using x = openTensor({ ...place, dtype: 'float32', shape: [2, 3] });
+    using x = openForeign({ ...place, dtype: 'float32', shape: [2, 3] });
     equal(x.toArray(), [[0, 1, 2], [3, 4, 5]]); // biome-ignore format: a table
     x.set(0, 1, 7);
     peer.goOn();

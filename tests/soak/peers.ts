@@ -7,12 +7,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Worker } from 'node:worker_threads';
-import { fromDLPack, Tensor, type TypedArray } from 'dlpack';
+import { type DLPackSource, fromDLPack, Tensor, type TypedArray } from 'dlpack';
 import { loadDriver } from 'dlpack/cuda';
-import { openSafetensors, writeSafetensors } from 'dlpack/files';
+import { openSafetensorsSync, writeSafetensors } from 'dlpack/files';
 import { exportManaged, importManaged } from 'dlpack/native';
 import { python } from 'dlpack/python';
-import { openTensor, shareTensor } from 'dlpack/shared';
+import { describeTensor, openTensor, shareTensor } from 'dlpack/shared';
 import { getGlobalFunc, List, loadModule, registerObject } from 'dlpack/tvm-ffi';
 import { fake, fakeDriverPath } from '../cuda/fake.js';
 import { makeModel } from '../interop/libraries/model.js';
@@ -94,12 +94,12 @@ export const peers: Record<string, Exchange> = {
   },
   async 'PyTorch, on another thread'(value) {
     using x = filled(value);
-    using y = fromDLPack((await py.callAsync(torch.add, torch.from_dlpack(x), 1)) as object);
+    using y = fromDLPack((await py.callAsync(torch.add, torch.from_dlpack(x), 1)) as DLPackSource);
     expect(y, value + 1);
   },
   async 'a Python coroutine'(value) {
     using x = filled(value);
-    using y = fromDLPack((await py.async(addLater(np.from_dlpack(x)))) as object);
+    using y = fromDLPack((await py.async(addLater(np.from_dlpack(x)))) as DLPackSource);
     expect(y, value + 1);
   },
   'a JavaScript function that Python calls'(value) {
@@ -144,7 +144,7 @@ export const peers: Record<string, Exchange> = {
   'shared host memory, opened by its description'(value) {
     using x = Tensor.empty([64, 64], 'float32', { shareable: true });
     x.fill(value);
-    using y = openTensor(shareTensor(x, { with: 'process' }));
+    using y = openTensor(describeTensor(x));
     expect(y, value);
   },
   'a cast, left to the collector'(value) {
@@ -167,7 +167,7 @@ export const slowPeers: Record<string, Exchange> = {
   async 'a safetensors file, written and mapped'(value) {
     using x = filled(value);
     await writeSafetensors(file, { x });
-    using opened = openSafetensors(file);
+    using opened = openSafetensorsSync(file);
     using y = opened.get('x');
     expect(y, value);
   },

@@ -9,7 +9,7 @@ import { writeFileSync } from 'node:fs';
 import { loadavg } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { parseArgs, promisify } from 'node:util';
-import { stats } from 'dlpack/native';
+import { liveCounts } from 'dlpack/debug';
 import { endPeers, peers, py, slowEvery, slowPeers } from './peers.js';
 
 const { values: options } = parseArgs({
@@ -40,7 +40,7 @@ let rounds = 0;
 let exchanges = 0;
 
 function record(): void {
-  const { storages, imports, exports } = stats();
+  const { storages, imports, exports } = liveCounts();
   const [load = 0] = loadavg();
   const row = {
     seconds: Math.round((Date.now() - start) / 1000),
@@ -84,7 +84,7 @@ for (let next = start; Date.now() < end; rounds++) {
 
 await endPeers();
 const collect = (globalThis as { gc?: () => void }).gc;
-for (let i = 0; i < 20 && stats().storages > 0; i++) {
+for (let i = 0; i < 20 && liveCounts().storages > 0; i++) {
   collect?.();
   py.import('gc').collect();
   await new Promise((resolve) => setTimeout(resolve, 50));
@@ -101,7 +101,7 @@ const table = ['| exchange | median µs | 99 % µs | worst µs |', '|---|---|---
 console.log(`\n${table}`);
 
 const resident = await forgetting;
-const left = stats();
+const left = liveCounts();
 const [middle, last] = [rows[Math.floor(rows.length / 2)] as Row, rows.at(-1) as Row];
 const isLeaking = left.storages + left.imports + left.exports > 0;
 const isGrowing = last.rss > middle.rss * 1.1 + 64;

@@ -6,11 +6,24 @@ import {
   expectTensor,
   fromDLPack,
   isDLPackError,
+  type JoinOptions,
   Tensor,
   type TensorView,
 } from 'dlpack';
+import {
+  fromAudioBuffer,
+  fromImageData,
+  fromNdarray,
+  fromOnnxRuntime,
+  fromSharp,
+  toImageData,
+  toOnnxRuntime,
+} from 'dlpack/adapters';
 import type { CudaError, Stream } from 'dlpack/cuda';
+import type { TensorFile } from 'dlpack/files';
+import { importManaged, toExternal } from 'dlpack/native';
 import type { PythonError } from 'dlpack/python';
+import { openTensor, type TensorToken } from 'dlpack/shared';
 import type { TVMFFIError } from 'dlpack/tvm-ffi';
 
 type Equal<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false;
@@ -58,13 +71,38 @@ type<Equal<typeof complex, Tensor<'complex128'>>>();
 const rows = Tensor.from([new Float32Array(2), new Float32Array(2)]);
 type<Equal<typeof rows, Tensor<'float64'>>>();
 const again = Tensor.from(numbers.toArray());
-type<Equal<typeof again, Tensor<'float64'>>>();
+type<Equal<typeof again, Tensor>>();
 const mixed = Tensor.from([1, 2n] as (number | bigint)[]);
 type<Equal<typeof mixed, Tensor>>();
 const parsed = Tensor.from(JSON.parse('[1]'));
 type<Equal<typeof parsed, Tensor>>();
 const clamped = Tensor.from(new Uint8ClampedArray(2));
 type<Equal<typeof clamped, Tensor<'uint8'>>>();
+
+// Joined tensors have the dtype of the tensors, that of the options, or the type of out.
+type<Equal<ReturnType<typeof joinSame>, Tensor<'float32'>>>();
+const joinSame = () => Tensor.stack([Tensor.empty([2], 'float32'), Tensor.empty([2], 'float32').view()], { axis: 1 });
+type<Equal<ReturnType<typeof joinSeveral>, Tensor<'float32' | 'int8'>>>();
+const joinSeveral = () => Tensor.concat([Tensor.empty([2], 'float32'), Tensor.empty([2], 'int8')]);
+type<Equal<ReturnType<typeof joinAs>, Tensor<'int8'>>>();
+const joinAs = () => Tensor.concat([Tensor.empty([2], 'float32')], { dtype: 'int8' });
+type<Equal<ReturnType<typeof joinBy>, Tensor>>();
+const joinBy = (options: JoinOptions) => Tensor.concat([Tensor.empty([2], 'float32')], options);
+type<Equal<ReturnType<typeof joinInto>, TensorView<'int8'>>>();
+const joinInto = () => Tensor.stack([natural], { out: Tensor.empty([1, 2], 'int8').view() });
+// @ts-expect-error: out has a dtype
+Tensor.stack([natural], { out: natural, dtype: 'int8' });
+// @ts-expect-error: values of int64 are bigints
+Tensor.full([2], 1, 'int64');
+const positions = Tensor.arange(3, 'int64');
+type<Equal<typeof positions, Tensor<'int64'>>>();
+
+// Another owner has the same dtype. Only memory can be shared.
+const secondOwner = natural.share();
+type<Equal<typeof secondOwner, Tensor<'uint64'>>>();
+natural.sharesMemory(new Uint8ClampedArray(2));
+// @ts-expect-error: an array of numbers has no memory to share
+natural.sharesMemory([1, 2]);
 
 // A stream is an object of dlpack/cuda, a number or null.
 declare const stream: Stream;
@@ -91,7 +129,17 @@ type<Equal<typeof part, Tensor<'uint64'>>>();
 const view = natural.view();
 type<Equal<typeof view, TensorView<'uint64'>>>();
 const shared = fromDLPack(natural);
+type<Equal<typeof secondOwner, Tensor<'uint64'>>>();
 type<Equal<typeof shared, Tensor<'uint64'>>>();
+declare const foreign: DLPackProducer;
+const named32 = fromDLPack(foreign, { dtype: 'float32', shape: [null, 3], copy: null });
+type<Equal<(typeof named32)['data'], Float32Array>>();
+type<Equal<ReturnType<(typeof named32)['toArray']>, number[][]>>();
+// biome-ignore lint/suspicious/noExplicitAny: a Python object is any
+const ofPython = fromDLPack({} as any);
+type<Equal<typeof ofPython, Tensor>>();
+// @ts-expect-error: a type argument is no cast
+fromDLPack<'float32'>(foreign);
 
 // A spec narrows.
 declare const anything: unknown;
@@ -100,6 +148,15 @@ type<Equal<(typeof image)['data'], Uint8Array>>();
 type<Equal<(typeof image)['shape']['length'], 3>>();
 type<Equal<(typeof image)['shape'][2], 3>>();
 const plain: Tensor<'uint8'> = image;
+
+// Nested arrays are as deep as the shape is long, and can be indexed to any depth where that is not known.
+type<Equal<ReturnType<(typeof image)['toArray']>, number[][][]>>();
+const scalar = expectTensor(anything, { dtype: 'int64', shape: [] });
+type<Equal<ReturnType<(typeof scalar)['toArray']>, bigint>>();
+const corner: number = numbers.toArray()[0][1];
+// @ts-expect-error: it has three axes
+image.toArray()[0]?.[1]?.[2]?.[3];
+const asView: TensorView = image;
 const either = expectTensor(anything, { dtype: ['float32', 'float64'] });
 type<Equal<(typeof either)['dtype'], 'float32' | 'float64'>>();
 
@@ -118,4 +175,130 @@ natural.set(0, 1);
 const half: DLPackProducer = { [Symbol.for('dlpack')]: () => ({}) };
 
 if (image.is('uint8')) type<Equal<(typeof image)['dtype'], 'uint8'>>();
-void [plain, named, flags, complex, rows, again, mixed, parsed, clamped, wide, cast, part, shared, either, half];
+void [
+  plain,
+  corner,
+  asView,
+  named,
+  flags,
+  complex,
+  rows,
+  again,
+  mixed,
+  parsed,
+  clamped,
+  wide,
+  cast,
+  part,
+  shared,
+  either,
+  half,
+];
+
+// fromDLPack takes producers: no empty objects, arrays, typed arrays, buffers or promises.
+const theirSymbol = Symbol.for('dlpack');
+class TheirTensor {
+  [theirSymbol](): object {
+    return {};
+  }
+}
+class TheirMatrix {
+  readonly rows = 1;
+  [Symbol.for('dlpack')](): object {
+    return {};
+  }
+}
+void (() => {
+  fromDLPack(new TheirTensor()); // a producer that does not import this package
+  fromDLPack(new TheirMatrix());
+  const theirs = fromDLPack(new TheirTensor(), { dtype: 'float32', shape: [2] });
+  type<Equal<(typeof theirs)['dtype'], 'float32'>>();
+  type<Equal<(typeof theirs)['shape'][0], 2>>();
+  fromDLPack({ __dlpack__: () => ({}), __dlpack_device__: () => [1, 0] });
+  fromDLPack(toExternal(numbers));
+  // @ts-expect-error
+  fromDLPack({});
+  // @ts-expect-error
+  fromDLPack({}, { dtype: 'float32' });
+  // @ts-expect-error
+  fromDLPack(numbers as object);
+  // @ts-expect-error
+  fromDLPack('numbers');
+  // @ts-expect-error
+  fromDLPack([1]);
+  // @ts-expect-error
+  fromDLPack(new Float32Array(2));
+  // @ts-expect-error
+  fromDLPack(new ArrayBuffer(2));
+  // @ts-expect-error
+  fromDLPack(Promise.resolve(numbers));
+  // @ts-expect-error
+  toOnnxRuntime({}, { Tensor: class {} });
+  // @ts-expect-error
+  toOnnxRuntime([1], { Tensor: class {} });
+  // @ts-expect-error
+  toOnnxRuntime(new Float32Array(2), { Tensor: class {} });
+});
+
+// The dtype of a library's object survives where the library declares it.
+interface Ort<T extends string> {
+  readonly type: T;
+  readonly dims: readonly number[];
+  readonly location: string;
+  readonly data: unknown;
+}
+declare const ortTyped: Ort<'float32'>;
+declare const ortAny: Ort<'float32' | 'int64' | 'string'>;
+declare const ortUnknown: Ort<string>;
+declare const canvas: { data: Uint8ClampedArray; width: number; height: number };
+declare const raw: { data: Uint8Array; info: { width: number; height: number; channels: number } };
+const survivors = () => ({
+  typed: fromOnnxRuntime(ortTyped),
+  some: fromOnnxRuntime(ortAny, { adopt: true }),
+  any: fromOnnxRuntime(ortUnknown),
+  image: fromImageData(canvas),
+  array: fromNdarray({ data: new Int16Array(2), shape: [2], stride: [1], offset: 0 }),
+  sharp: fromSharp(raw, { dtype: 'uint16' }),
+  audio: fromAudioBuffer({ numberOfChannels: 1, length: 1, getChannelData: () => new Float32Array(1) } as never),
+});
+type Survivors = ReturnType<typeof survivors>;
+type<Equal<Survivors['typed'], Tensor<'float32'>>>();
+type<Equal<Survivors['some'], Tensor<'float32' | 'int64'>>>();
+type<Equal<Survivors['any'], Tensor>>();
+type<Equal<Survivors['image'], Tensor<'uint8'>>>();
+type<Equal<Survivors['array'], Tensor<'int16'>>>();
+type<Equal<Survivors['sharp'], Tensor<'uint16'>>>();
+type<Equal<Survivors['audio'], Tensor<'float32'>>>();
+// An option that the library does not have is an error.
+void (() => {
+  // @ts-expect-error
+  fromNdarray({ data: new Int16Array(2), shape: [2], stride: [1], offset: 0 }, { gpuDevice: {} });
+  // @ts-expect-error: the class comes second
+  toImageData(numbers, { copy: false });
+});
+
+// A type argument alone is no cast: a check narrows.
+declare const model: TensorFile;
+declare const token: TensorToken;
+const checkedOnes = () => ({
+  file: model.get('weight', { dtype: 'float32', shape: [null, 3] }),
+  plain: model.get('weight'),
+  later: model.getAsync('weight', { dtype: 'float32', shape: [null, 3], device: 'cuda:0' }),
+  plainLater: model.getAsync('weight', { device: 'cuda:0' }),
+  opened: openTensor(token, { dtype: ['int8', 'uint8'] }),
+  any: openTensor(token),
+});
+type Checked = ReturnType<typeof checkedOnes>;
+type<Equal<Checked['file']['dtype'], 'float32'>>();
+type<Equal<Checked['plain'], Tensor>>();
+type<Equal<Awaited<Checked['later']>['dtype'], 'float32'>>();
+type<Equal<Awaited<Checked['later']>['shape'][1], 3>>();
+type<Equal<Checked['plainLater'], Promise<Tensor>>>();
+type<Equal<Checked['opened']['dtype'], 'int8' | 'uint8'>>();
+type<Equal<Checked['any'], Tensor>>();
+void (() => {
+  // @ts-expect-error
+  openTensor<'float32'>(token);
+  // @ts-expect-error
+  importManaged<'float32'>(0n);
+});

@@ -1,8 +1,10 @@
 /** Types of dlpack/python, checked by the compiler. */
 
-import type { Tensor } from 'dlpack';
+import { fromDLPack, type Tensor } from 'dlpack';
 import {
   callAsync,
+  callTensorAsync,
+  isPyObject,
   type Keywords,
   type PyObject,
   type Python,
@@ -57,16 +59,39 @@ assert<Equal<typeof two, number>>();
 const later = callAsync(math.floor, 1.5);
 assert<Equal<typeof later, Promise<number>>>();
 const signal = new AbortController().signal;
-const close: Promise<boolean> = py.callAsync(math.isclose, 1, 2, py.kwargs({ rel_tol: 0.1 }), signal);
+const close: Promise<boolean> = py.callAsync.with({ signal })(math.isclose, 1, 2, py.kwargs({ rel_tol: 0.1 }));
+void callAsync.with({ signal })(math.floor, 1.5);
+// @ts-expect-error: a signal is an option
 void callAsync(math.floor, 1.5, signal);
 // @ts-expect-error: a string is not a number
 void callAsync(math.floor, '1');
 // @ts-expect-error: not a function
 void callAsync(math.pi);
-const untyped: Promise<PyObject> = callAsync(torch.matmul, x, x, py.kwargs({ out: x }), signal);
+const tensorLater = callTensorAsync.with({ signal })(math.floor, 1.5);
+assert<Equal<typeof tensorLater, Promise<Tensor>>>();
+// @ts-expect-error: a string is not a number
+void callTensorAsync(math.floor, '1');
+const untyped: Promise<PyObject> = callAsync.with({ signal })(torch.matmul, x, x, py.kwargs({ out: x }));
 
 const callback: PyObject = py.callable((n: number, options: { dim: number }) => n * options.dim);
 // @ts-expect-error: a function is wanted
 py.callable(5);
 
+// The type of a converted value is the caller's word, and unknown without one.
+const converted = py.toJS(torch, { depth: 3 });
+assert<Equal<typeof converted, unknown>>();
+const labels = py.toJS<{ label: string; score: number }[]>(torch.classify(x));
+assert<Equal<typeof labels, { label: string; score: number }[]>>();
+// @ts-expect-error: no such option
+py.toJS(torch, { deep: 3 });
+
 export { anything, callback, close, floor, fromCallback, untyped };
+
+// isPyObject narrows: a Python object can be called, has any attribute, and is a source of a tensor.
+const describe = (value: string | object) => {
+  if (!isPyObject(value)) return 0;
+  value.shape;
+  value(1);
+  return fromDLPack(value).size;
+};
+assert<Equal<ReturnType<typeof describe>, number>>();

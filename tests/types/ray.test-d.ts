@@ -2,7 +2,7 @@
 
 import type { Tensor } from 'dlpack';
 import type { PyObject } from 'dlpack/python';
-import { type ActorHandle, actor, get, getSync, type ObjectRef, put, putAsync, remote, task } from 'dlpack/ray';
+import { type ActorHandle, actor, get, getSync, type ObjectRef, put, putSync, remote, task } from 'dlpack/ray';
 
 type Equal<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false;
 const assert = <_T extends true>(): void => {};
@@ -10,27 +10,27 @@ const assert = <_T extends true>(): void => {};
 declare const x: Tensor<'float32'>;
 declare const f: PyObject;
 
-const ref = put(x);
+const ref = putSync(x);
 assert<Equal<typeof ref, ObjectRef<Tensor<'float32'>>>>();
-const later = putAsync(x);
+const later = put(x);
 assert<Equal<typeof later, Promise<ObjectRef<Tensor<'float32'>>>>>();
 const value = getSync(ref);
 assert<Equal<typeof value, Tensor<'float32'>>>();
 const one = get(ref);
 assert<Equal<typeof one, Promise<Tensor<'float32'>>>>();
-const pair = get([ref, put('text')] as const);
+const pair = get([ref, putSync('text')] as const);
 assert<Equal<typeof pair, Promise<[Tensor<'float32'>, string]>>>();
-const many = get([put(1), put(2)]);
+const many = get([putSync(1), putSync(2)]);
 assert<Equal<typeof many, Promise<number[]>>>();
 // @ts-expect-error: a value is no reference
 get(5);
 
 const scale = remote<(x: Tensor<'float32'>, by: number) => Tensor<'float32'>>(f, { numCpus: 2 });
-const scaled = scale.remote(ref, 2);
+const scaled = scale.remoteSync(ref, 2);
 assert<Equal<typeof scaled, ObjectRef<Tensor<'float32'>>>>();
-const scaledLater = scale.remoteAsync(x, 2);
+const scaledLater = scale.remote(x, 2);
 assert<Equal<typeof scaledLater, Promise<ObjectRef<Tensor<'float32'>>>>>();
-scale.options({ maxRetries: 2 }).remote(x, put(2));
+scale.options({ maxRetries: 2 }).remoteSync(x, putSync(2));
 // @ts-expect-error: an option of actors
 scale.options({ maxRestarts: 2 });
 // @ts-expect-error: a text is no number
@@ -53,9 +53,9 @@ assert<Equal<typeof added, ObjectRef<number>>>();
 handle.count;
 // @ts-expect-error: the constructor takes nothing
 Remote.remote(1);
-const inPython = remote<new (start: number) => Counter>(f).remote(1);
+const inPython = remote<new (start: number) => Counter>(f).remoteSync(1);
 assert<Equal<typeof inPython, ActorHandle<Counter>>>();
 
-const twice = task<(x: Tensor) => Promise<Tensor>>(new URL(import.meta.url), 'twice').remote(x);
+const twice = task<(x: Tensor) => Promise<Tensor>>(new URL(import.meta.url), 'twice').remoteSync(x);
 assert<Equal<typeof twice, ObjectRef<Tensor>>>();
 void [later, scaledLater, value, one, many, scaled, twice];

@@ -25,10 +25,21 @@ test('the name of an argument error is its class name, because it is not a JavaS
 test('every exported error class has a tag of its own', () => {
   const classes = Object.entries(dlpack).filter(([name]) => name.endsWith('Error') && /^[A-Z]/.test(name));
   const tags = classes
-    .filter(([name]) => name !== 'DLPackError')
+    .filter(([name]) => !['DLPackError', 'ArgumentError', 'MisalignedError'].includes(name))
     .map(([, Class]) => new (Class as new (...a: unknown[]) => { tag: string })('a', ['b'], ['c']).tag);
   equal(new Set(tags).size, tags.length);
-  equal(tags.length, 14);
+  equal(tags.length, 15);
+});
+
+test('a more specific class keeps the tag of the protocol, and lack of memory has its own', () => {
+  const misaligned = new dlpack.MisalignedError('x');
+  equal(
+    [misaligned.name, misaligned.tag, isDLPackError(misaligned, 'BufferError')],
+    ['MisalignedError', 'BufferError', true],
+  );
+  const memory = new dlpack.OutOfMemoryError('could not allocate 8 bytes', 8);
+  equal([memory.name, memory.tag, memory.nbytes], ['OutOfMemoryError', 'OutOfMemoryError', 8]);
+  equal(memory.message, 'Out of memory: could not allocate 8 bytes');
 });
 
 function revoked(): object {

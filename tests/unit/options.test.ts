@@ -17,7 +17,7 @@ test('an unknown option throws an error that names it and the nearest known opti
   const error = throws('TypeError', '', () => check({ copy: true, devise: 'cuda:0' }));
   equal(
     error.message,
-    "Expected device, copy or stream for options but received 'devise' (string); did you mean 'device'?",
+    "Expected device, copy, stream, dtype or shape for options but received 'devise' (string); did you mean 'device'?",
   );
   equal(error instanceof ArgumentTypeError && error.argument, 'options');
   for (const [given, meant] of [
@@ -33,7 +33,9 @@ test('an unknown option throws an error that names it and the nearest known opti
 
 test('an unknown option that resembles no known option gets no suggestion', () => {
   for (const given of ['requireContiguous', 'constructor', '__proto__x', 'x'.repeat(1e6)]) {
-    const { message } = throws('TypeError', 'Expected device, copy or stream for options', () => check({ [given]: 1 }));
+    const { message } = throws('TypeError', 'Expected device, copy, stream, dtype or shape for options', () =>
+      check({ [given]: 1 }),
+    );
     equal(message.includes('did you mean'), false);
   }
   const own = JSON.parse('{ "__proto__": 1 }') as object;
@@ -86,7 +88,7 @@ test('a boolean option takes only true, false and undefined', () => {
   for (const [says, call] of Object.entries(notBoolean)) throws('TypeError', `a boolean for ${says}`, call);
   throws('TypeError', "a boolean or null for copy but received 'no'", () => check({ copy: 'no' }));
   check({ copy: null });
-  equal(Tensor.wrap(array(), any({ readonly: undefined, padded: false })).readonly, false);
+  equal(Tensor.wrap(array(), any({ readonly: undefined, padded: false })).isReadOnly, false);
 });
 
 test('a protocol request must be an object, and unknown fields are ignored', () => {

@@ -28,7 +28,7 @@ test('a view that is returned keeps its memory', () => {
   equal(view.toArray(), [2, 3]);
 });
 
-test('tensors in arrays and plain objects are kept, however deep', () => {
+test('tensors in arrays, Maps, Sets and plain objects are kept, however deep', () => {
   const loop: { self?: unknown; x: Tensor } = { x: Tensor.from([0]) };
   loop.self = loop;
   const { a, rest, none } = scope(() => {
@@ -38,15 +38,21 @@ test('tensors in arrays and plain objects are kept, however deep', () => {
       rest: [Tensor.from([2]), { b: Tensor.from([3]) }] as const,
       none: null,
       loop,
-      lost: new Map([[1, x.copy()]]),
     };
   });
   equal([a.get(0), rest[0].get(0), rest[1].b.get(0), none], [1, 2, 3, null]);
-  equal(
-    scope(() => [new Map([[1, Tensor.from([1])]])] as const)[0].get(1)?.isDisposed,
-    true,
-    'other containers are not looked into',
+  const [map, set] = scope(
+    () => [new Map([[Tensor.from([4]), Tensor.from([5])]]), new Set([Tensor.from([6])])] as const,
   );
+  const contents = [...map.keys(), ...map.values(), ...set];
+  equal(
+    contents.map((x) => x.get(0)),
+    [4, 5, 6],
+  );
+  class Box {
+    constructor(readonly x: Tensor) {}
+  }
+  ok(scope(() => new Box(Tensor.from([1]))).x.isDisposed, 'other objects are not looked into');
   equal(
     scope(() => 5),
     5,
@@ -152,6 +158,33 @@ test('an asynchronous scope that fails, and a scope that ends before its work', 
     refused = thrown;
   }
   ok(String(refused).includes('dispose() method'));
+});
+
+test('an asynchronous scope waits for values that have to wait for their end, the last one first', async () => {
+  const log: string[] = [];
+  const waits = (name: string) => ({
+    [Symbol.asyncDispose ?? Symbol.for('Symbol.asyncDispose')]: async () => {
+      await null;
+      log.push(name);
+    },
+    dispose: () => log.push('not this one'),
+  });
+  const kept = waits('kept');
+  const result = await scopeAsync(async (track) => {
+    track(waits('first'));
+    track({ dispose: () => log.push('second') });
+    track(kept);
+    return [kept];
+  });
+  equal([log, result[0] === kept], [['second', 'first'], true]);
+  const failing = { dispose: () => Promise.reject(new RangeError('late')) };
+  let caught: unknown;
+  try {
+    await scopeAsync(async (track) => [track(waits('third')), track(failing)].length);
+  } catch (error) {
+    caught = error;
+  }
+  ok(caught instanceof RangeError && log[2] === 'third', String(caught));
 });
 
 test('a result whose getters throw: the tensors are disposed, and the error is thrown', async () => {

@@ -42,6 +42,16 @@ test('elements are aligned where the allocator does not align them', () => {
   equal(toNdarray(y.transpose(), make).get(1, 0), 5);
 });
 
+test('a malloc of 64-bit memory that returns a negative number: typed errors', () => {
+  const { memory } = parts();
+  for (const start of [-8, -256, -65536, -(2 ** 40), -8n]) {
+    const heap = new WasmHeap({ memory, malloc: () => start, free: () => {} }, { memory64: true });
+    throws('BufferError', 'outside its memory', () => heap.empty([4], 'float32'));
+    throws('BufferError', 'outside its memory', () => heap.exportTensor(Tensor.from([1])));
+    throws('LayoutError', 'the buffer has 65536', () => heap.viewTensor(start));
+  }
+});
+
 test('a malloc that traps, or returns memory that does not exist: typed errors', () => {
   const module = parts();
   const { memory, free } = module;

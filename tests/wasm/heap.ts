@@ -1,6 +1,6 @@
 /** dlpack/wasm with a real module, compiled for 32-bit and 64-bit memory. */
 
-import { Tensor } from 'dlpack';
+import { DLPACK, fromDLPack, type ManagedTensor, Tensor } from 'dlpack';
 import { type WasmAddress, WasmHeap } from 'dlpack/wasm';
 import { equal, ok, throws } from '../assert.js';
 import { collectUntil, testWith } from '../harness.js';
@@ -106,7 +106,7 @@ function register(name: string, bytes: Uint8Array<ArrayBuffer> | null, memory64:
 
   test('a managed tensor: its deleter is called once', (exports, heap) => {
     const x = heap.importManaged(exports.managed_new(2, 2, 1, 1));
-    equal([x.readonly, x.toArray()], [true, [[0, 1], [2, 3]]]); // biome-ignore format: a table
+    equal([x.isReadOnly, x.toArray()], [true, [[0, 1], [2, 3]]]); // biome-ignore format: a table
     const second = x.transpose();
     x.dispose();
     equal(exports.deletions(), 0);
@@ -190,6 +190,115 @@ function register(name: string, bytes: Uint8Array<ArrayBuffer> | null, memory64:
     equal(exports.live(), 0);
   });
 
+  test('elements at an address need no struct', (exports, heap) => {
+    const block = exports.malloc((memory64 ? 64n : 64) as never);
+    const at = Number(block);
+    new Float32Array(exports.memory.buffer, at, 6).set([0, 1, 2, 3, 4, 5]);
+    let released = 0;
+    const release = () => {
+      released++;
+      exports.free(block);
+    };
+    const x = heap.tensorAt(block, { shape: [2, 3], dtype: 'float32', readonly: true, release });
+    equal([x.toArray(), x.isReadOnly, x.dtype], [[[0, 1, 2], [3, 4, 5]], true, 'float32']); // biome-ignore format: a table
+    throws('ReadOnlyError', 'set', () => x.set(0, 0, 1));
+    const last = (memory64 ? BigInt(at + 20) : at + 20) as WasmAddress;
+    const reversed = heap.tensorAt(last, { shape: [2, 3], dtype: 'float32', strides: [-3, -1] });
+    reversed.set(0, 0, 50);
+    equal([x.get(1, 2), reversed.get(1, 2)], [50, 0]);
+    exports.memory.grow((memory64 ? 1n : 1) as number);
+    equal(x.get(1, 2), 50);
+    x.dispose();
+    equal([released, exports.live()], [1, 0]);
+    equal(heap.tensorAt((memory64 ? 0n : 0) as WasmAddress, { shape: [0], dtype: 'int8' }).size, 0);
+    const size = exports.memory.buffer.byteLength;
+    const wrong = { shape: [size], dtype: 'float32', release } as const;
+    throws('LayoutError', 'memory of', () => heap.tensorAt(block, wrong));
+    throws('LayoutError', 'multiple of 4', () => heap.tensorAt((memory64 ? 6n : 6) as never, { ...wrong, shape: [1] }));
+    throws('TypeError', 'NULL', () => heap.tensorAt((memory64 ? 0n : 0) as never, { ...wrong, shape: [1] }));
+    throws('TypeError', 'release', () => heap.tensorAt(block, { ...wrong, shape: [1], release: 1 as never }));
+    equal(released, 1);
+  });
+
+  test('an export without a version, and copies that say so', (exports, heap) => {
+    const inside = heap.empty([2, 2], 'float32').fill(3);
+    const old = heap.exportManaged(inside, { versioned: false });
+    const x = heap.importManaged(old, { versioned: false, readonly: true });
+    inside.set(1, 1, 4);
+    inside.dispose();
+    equal([x.toArray(), x.isReadOnly], [[[3, 3], [3, 4]], true]); // biome-ignore format: a table
+    throws('BufferError', 'read-only', () => heap.exportManaged(x, { versioned: false }));
+    const copied = heap.importManaged(heap.exportManaged(x, { copy: true }));
+    equal([copied.isCopied, copied.isReadOnly, copied.toArray()], [true, false, x.toArray()]);
+    copied.set(0, 0, 9);
+    equal(x.get(0, 0), 3);
+    copied.dispose();
+    x.dispose();
+    equal(exports.live(), 0);
+    throws('BufferError', 'copy: false', () => heap.exportManaged(Tensor.from([1]), { copy: false }));
+    throws('TypeError', 'copy', () => heap.exportManaged(Tensor.from([1]), { copy: 1 as never }));
+  });
+
+  test("a function of the program's own takes the place of the deleter", (exports, heap) => {
+    const bare = new WasmHeap({ memory: exports.memory }, { memory64 });
+    const managed = exports.managed_new(1, 1, 1, 0);
+    let released = 0;
+    const x = bare.importManaged(managed, { release: () => released++ });
+    equal([x.get(0, 0), released], [0, 0]);
+    x.dispose();
+    equal([released, exports.deletions()], [1, 0]);
+    const newer = exports.managed_new(1, 1, 2, 0);
+    throws('VersionError', 'version 2', () => bare.importManaged(newer, { release: () => released++ }));
+    equal(released, 2);
+    heap.importManaged(managed).dispose(); // nothing has freed it
+    equal(exports.deletions(), 1);
+  });
+
+  test('a consumer of the protocol follows the memory when it grows', (exports, heap) => {
+    const x = heap.empty([3], 'int32').fill(7);
+    const managed = x[DLPACK]({ memory: true }) as ManagedTensor;
+    ok(managed.data === exports.memory);
+    managed.deleter?.();
+    const y = fromDLPack(x, { copy: false });
+    const old = y.data;
+    exports.memory.grow((memory64 ? 1n : 1) as number);
+    equal([old.length, y.toArray()], [0, [7, 7, 7]]);
+    y.set(1, 8);
+    equal(x.toArray(), [7, 8, 7]);
+    // A consumer that does not know of growth gets a copy, or an error.
+    const plain = x[DLPACK]({}) as ManagedTensor;
+    equal([plain.data instanceof ArrayBuffer, Number(plain.flags) & 2], [true, 2]);
+    plain.deleter?.();
+    throws('BufferError', 'memory: true', () => x[DLPACK]({ copy: false }));
+    throws('TypeError', 'memory', () => x[DLPACK]({ memory: 1 as never }));
+    const forged = { ...managed, deleter: null, data: { buffer: new ArrayBuffer(64) } };
+    throws('TypeError', 'WebAssembly.Memory', () => fromDLPack(forged));
+    x.dispose();
+    equal(exports.live(), 1);
+    y.dispose();
+    equal(exports.live(), 0);
+  });
+
+  test("the parts of Emscripten's linker, and its addFunction", (exports, heap) => {
+    const linked = new WasmHeap({ LDSO: { loadedLibsByName: { __main__: { exports } } } }, { memory64 });
+    const x = linked.empty([1, 2], 'float32').fill(1);
+    exports.keep(linked.exportManaged(x));
+    equal(exports.use_kept(), 2);
+    exports.drop_kept();
+    x.dispose();
+    const added: string[] = [];
+    const { memory, malloc, free } = exports;
+    const addFunction = (action: (self: WasmAddress) => void, signature: string) => {
+      added.push(`${typeof action} ${signature}`);
+      return 1;
+    };
+    const other = new WasmHeap({ memory, malloc, free, addFunction }, { memory64 });
+    const managed = other.exportManaged(Tensor.from([1]));
+    const deleterAt = Number(managed) + (memory64 ? 16 : 12);
+    equal([added, new DataView(memory.buffer).getUint32(deleterAt, true)], [[`function ${memory64 ? 'vj' : 'vi'}`], 1]);
+    equal(heap.importManaged(managed, { release: () => {} }).toArray(), [1]);
+  });
+
   test('modules without the needed parts, and hostile addresses', (exports, heap) => {
     const bare = new WasmHeap({ memory: exports.memory }, { memory64 });
     throws('LoadError', '_malloc', () => bare.empty([1], 'int8'));
@@ -203,7 +312,7 @@ function register(name: string, bytes: Uint8Array<ArrayBuffer> | null, memory64:
     const size = exports.memory.buffer.byteLength;
     for (const address of [size, size - 8, -8]) throws('LayoutError', 'DLTensor', () => heap.viewTensor(address));
     throws('TypeError', 'address', () => heap.viewTensor(1.5));
-    if (!memory64) throws('BufferError', 'Out of memory', () => heap.empty([2 ** 30 + 1], 'float32'));
+    if (!memory64) throws('OutOfMemoryError', 'Out of memory', () => heap.empty([2 ** 30 + 1], 'float32'));
     const managed = exports.managed_new(1, 1, 1, 0);
     const struct = new DataView(exports.memory.buffer, Number(managed));
     if (memory64) struct.setBigUint64(16, 1_000_000n, true);

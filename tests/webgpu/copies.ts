@@ -53,18 +53,18 @@ const views: readonly (readonly [string, readonly number[], (t: Tensor) => Tenso
   ['no elements', [0, 3], (t) => t],
 ];
 
-/** Enough rows for a copy through a texture, of strides that need one command and several for neighbouring rows. */
+/** Many rows, at strides and offsets that allow units of 4, 8 and 16 bytes. */
 const manyRows: readonly (readonly [string, readonly number[], (t: Tensor) => Tensor])[] = [
   ['256 bytes apart', [70, 64], (t) => t.slice(null, [0, 32])],
   ['at an offset', [70, 64], (t) => t.slice([3, 67], [5, 40])],
   ['516 bytes apart', [1100, 129], (t) => t.slice(null, [1, 129])],
-  ['wider than the texture', [1064, 258], (t) => t.slice(null, [0, 129])],
-  ['more than the texture has', [9000, 48], (t) => t.slice(null, [0, 36])],
+  ['in two halves', [1064, 258], (t) => t.slice(null, [0, 129])],
+  ['more than 65,535 units', [9000, 48], (t) => t.slice(null, [0, 36])],
   ['of planes', [3, 40, 96], (t) => t.slice(null, null, [32, 96])],
   ['reversed', [70, 64], (t) => t.flip(0).slice(null, [0, 32])],
 ];
 
-/** Short rows at multiples of a length, which a software adapter moves in units of that length. */
+/** Short rows. */
 const shortRows: readonly (readonly [string, readonly number[], (t: Tensor) => Tensor])[] = [
   ['of 12 bytes', [301, 6], (t) => t.slice(null, [3, 6])],
   ['of 20 bytes, from a late row on', [1100, 15], (t) => t.slice([1001, null], [5, 10])],
@@ -97,6 +97,26 @@ testWith(missing, 'short rows: packed, and copied into rows of another tensor', 
       );
     }
     for (const tensor of [there, wide, inner]) tensor.dispose();
+  }
+});
+
+testWith(missing, 'tensors joined on the device, from the host to it, and into its memory', async () => {
+  for (const dtype of dtypes) {
+    const host = counting([3, 5], dtype);
+    const parts = [host, host.flip() as Tensor, counting([3, 5], dtype, 9)];
+    const there = parts.map((part) => part.to(device));
+    for (const join of [Tensor.stack, Tensor.concat] as (typeof Tensor.concat)[]) {
+      for (const axis of [0, 1]) {
+        const want = join(parts, { axis });
+        const out = Tensor.zeros(want.shape, dtype, { device });
+        const made = [join(there, { axis }), join(parts, { axis, device }), join(there, { axis, out })];
+        for (const tensor of made) {
+          equal(await back(tensor), want.toArray(), `${dtype}, axis ${axis}:`);
+          tensor.dispose();
+        }
+      }
+    }
+    for (const tensor of there) tensor.dispose();
   }
 });
 
@@ -256,35 +276,31 @@ testWith(missing, 'a large tensor: more rows than copy commands, long rows', asy
   there.dispose();
 });
 
-testWith(
-  missing,
-  'rows at odd strides and offsets, in more than one texture, with a last part that is not full',
-  async () => {
-    // The first element, the numbers of elements in a row and from one row to the next, and of rows.
-    for (const [first, row, step, rows] of [
-      [3, 5, 10, 120_037],
-      [5, 5, 10, 120_038], // in units of 20 bytes: whole tiles and a rest
-      [3, 33, 66, 17_037],
-      [3, 65, 131, 9_037],
-    ] as const) {
-      const host = Tensor.from(
-        Float32Array.from({ length: rows * step }, (_, i) => i),
-        { shape: [rows, step] },
-      );
-      const view = (t: typeof host) => t.slice([1, null], [first, first + row]);
-      const there = host.to(device);
-      const packed = await view(there).contiguous().toAsync('cpu');
-      const expected = view(host).contiguous();
-      equal(
-        packed.data.findIndex((value, i) => value !== expected.data[i]),
-        -1,
-        `${row * 4} bytes, ${step * 4} apart: the first element that differs`,
-      );
-      equal(packed.size, (rows - 1) * row);
-      for (const tensor of [host, there, packed, expected]) tensor.dispose();
-    }
-  },
-);
+testWith(missing, 'rows at odd strides and offsets, in more workgroups than one dimension has', async () => {
+  // The first element, the numbers of elements in a row and from one row to the next, and of rows.
+  for (const [first, row, step, rows] of [
+    [3, 5, 10, 120_037],
+    [5, 5, 10, 120_038],
+    [3, 33, 66, 17_037],
+    [3, 65, 131, 9_037],
+  ] as const) {
+    const host = Tensor.from(
+      Float32Array.from({ length: rows * step }, (_, i) => i),
+      { shape: [rows, step] },
+    );
+    const view = (t: typeof host) => t.slice([1, null], [first, first + row]);
+    const there = host.to(device);
+    const packed = await view(there).contiguous().toAsync('cpu');
+    const expected = view(host).contiguous();
+    equal(
+      packed.data.findIndex((value, i) => value !== expected.data[i]),
+      -1,
+      `${row * 4} bytes, ${step * 4} apart: the first element that differs`,
+    );
+    equal(packed.size, (rows - 1) * row);
+    for (const tensor of [host, there, packed, expected]) tensor.dispose();
+  }
+});
 
 /** The device with small limits. A device with its own smallest limits would need a large tensor to reach them. */
 function withLimits(limits: Record<string, number>): TestDevice {
@@ -318,7 +334,7 @@ for (const maxComputeInvocationsPerWorkgroup of [64, 256]) {
     equal(
       await back(rows.to(small).slice(null, [5, 10]).contiguous()),
       rows.slice(null, [5, 10]).toArray(),
-      'large units',
+      'short rows',
     );
     for (const dtype of ['float32', 'uint8'] as const) {
       const host = counting([36, 64], dtype);
@@ -326,7 +342,7 @@ for (const maxComputeInvocationsPerWorkgroup of [64, 256]) {
       equal(await back(there.transpose().contiguous()), host.transpose().toArray(), dtype);
       equal(await back(there.slice(null, [1, 40]).contiguous()), host.slice(null, [1, 40]).toArray(), dtype);
     }
-    throws('BufferError', 'maxBufferSize', () => Tensor.empty([2 ** 28], 'float32', { device: small }));
+    throws('OutOfMemoryError', 'maxBufferSize', () => Tensor.empty([2 ** 28], 'float32', { device: small }));
   });
 }
 
@@ -346,4 +362,21 @@ testWith(missing, 'foreign buffers without STORAGE or COPY_SRC usage', async () 
 testWith(missing, 'WebGPU reported no error', async () => {
   await device.queue.onSubmittedWorkDone();
   equal(uncaptured, []);
+});
+
+testWith(missing, 'copyFromAsync reads back into host memory that exists', async () => {
+  const there = counting([5, 7], 'float32').to(device);
+  const host = Tensor.zeros([7, 5], 'float32');
+  const { data } = host;
+  equal((await host.copyFromAsync(there.transpose())) === host, true);
+  equal(host.toArray(), counting([5, 7], 'float32').transpose().toArray());
+  equal([data[1], data.buffer === host.data.buffer], [7, true]);
+  const part = Tensor.zeros([2, 9], 'uint8');
+  const bytes = counting([2, 3], 'uint8', 1).to(device);
+  const copied = part.slice(null, [4, 7]).copyFromAsync(bytes);
+  bytes.dispose();
+  await copied;
+  equal(part.toArray(), [[0, 0, 0, 0, 1, 2, 3, 0, 0], [0, 0, 0, 0, 4, 5, 6, 0, 0]]); // biome-ignore format: a table
+  await rejects('UnsupportedDTypeError', 'astype', Tensor.zeros([5, 7], 'int8').copyFromAsync(there));
+  throws('UnsupportedDeviceError', 'toAsync', () => Tensor.zeros([5, 7], 'float32').copyFrom(there));
 });

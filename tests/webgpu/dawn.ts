@@ -1,56 +1,20 @@
-/**
- * Runs the WebGPU tests whose path is an argument on Node, with the `webgpu` package (Dawn). With the argument `as-gpu` a
- * software adapter runs the shaders that are made for a GPU, and with `many-cores` or `few-cores` those for such a
- * processor.
- */
+/** Runs the WebGPU tests whose path is an argument on Node, with the `webgpu` package (Dawn). */
 
 import { createRequire } from 'node:module';
-import { availableParallelism } from 'node:os';
 
 interface Queue {
   writeBuffer(buffer: object, offset: number, data: ArrayBufferView | ArrayBuffer, start?: number, size?: number): void;
-}
-interface Device {
-  createShaderModule(descriptor: { code: string }): object;
-}
-interface Adapter {
-  requestDevice(options?: object): Promise<Device>;
 }
 interface Dawn {
   create(options: readonly string[]): object;
   readonly globals: Record<string, unknown>;
 }
 
-const [tests = '', libraries = '', as] = process.argv.slice(2);
+const [tests = '', libraries = ''] = process.argv.slice(2);
 const require = createRequire(libraries);
 const { create, globals } = (await import(require.resolve('webgpu'))) as Dawn;
 Object.assign(globalThis, globals);
-const hardwareConcurrency = { 'many-cores': 16, 'few-cores': 2 }[as ?? ''] ?? availableParallelism();
-Object.defineProperty(globalThis, 'navigator', {
-  value: { gpu: create([]), userAgent: 'Node.js', hardwareConcurrency },
-});
-
-/** The device says that it is a GPU. Prints how many of its shaders use shared memory, as only those for a GPU do. */
-function asGpu(device: Device): Device {
-  const adapterInfo = { vendor: '', architecture: '', description: '', isFallbackAdapter: false };
-  Object.defineProperty(device, 'adapterInfo', { value: adapterInfo });
-  const { createShaderModule } = device;
-  let count = 0;
-  device.createShaderModule = (descriptor) => {
-    if (descriptor.code.includes('var<workgroup>')) count++;
-    return createShaderModule.call(device, descriptor);
-  };
-  process.on('exit', () => console.log(`SHARED ${count}`));
-  return device;
-}
-
-if (as === 'as-gpu') {
-  const { prototype } = globals.GPUAdapter as { prototype: Adapter };
-  const { requestDevice } = prototype;
-  prototype.requestDevice = async function (options) {
-    return asGpu(await requestDevice.call(this, options));
-  };
-}
+Object.defineProperty(globalThis, 'navigator', { value: { gpu: create([]), userAgent: 'Node.js' } });
 
 /** onnxruntime-web writes from the shared memory of its WebAssembly module, which Dawn on Node refuses. */
 function acceptSharedMemory(queue: Queue): void {

@@ -9,6 +9,15 @@ export interface TestBuffer extends GPUBufferLike {
   destroy(): void;
 }
 
+export interface TestTexture {
+  readonly width: number;
+  readonly height: number;
+  readonly format: string;
+  readonly usage: number;
+  createView(): object;
+  destroy(): void;
+}
+
 /** The part of a GPUDevice that the tests use. */
 export interface TestDevice extends GPUDeviceLike {
   label: string;
@@ -19,6 +28,12 @@ export interface TestDevice extends GPUDeviceLike {
   };
   readonly limits: Record<string, number>;
   createBuffer(descriptor: { size: number; usage: number }): TestBuffer;
+  createTexture(descriptor: {
+    size: readonly number[];
+    format: string;
+    usage: number;
+    sampleCount?: number;
+  }): TestTexture;
   createCommandEncoder(): {
     copyBufferToBuffer(from: object, at: number, to: object, into: number, size: number): void;
     finish(): object;
@@ -28,7 +43,6 @@ export interface TestDevice extends GPUDeviceLike {
 }
 
 interface Adapter {
-  readonly info: { readonly vendor: string; readonly architecture: string };
   requestDevice(options?: object): Promise<TestDevice>;
 }
 interface Gpu {
@@ -48,11 +62,10 @@ export async function newDevice(label = 'test', options: object = {}): Promise<T
   return device;
 }
 
-export async function adapterInfo(): Promise<Adapter['info'] | undefined> {
-  return (await gpu?.requestAdapter())?.info;
-}
-
 export const noAdapter = 'a WebGPU adapter';
 
 /** `GPUBufferUsage`, which is not a global on Node. */
 export const Usage = { mapRead: 1, copySource: 4, copyTarget: 8, storage: 128 } as const;
+
+/** `GPUTextureUsage`. */
+export const TextureUsage = { copySource: 1, copyTarget: 2, textureBinding: 4, renderAttachment: 16 } as const;

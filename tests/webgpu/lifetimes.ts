@@ -1,7 +1,8 @@
 /** The owner of a GPUBuffer, the GPUDevice of a tensor, and lost devices. */
 
 import { DLPACK, DLPACK_DEVICE, fromDLPack, isDLPackError, type ManagedTensor, scope, Tensor } from 'dlpack';
-import { DeviceLostError, emptyCache, fromGPUBuffer, gpuMemoryOf, gpuStats, setDebug } from 'dlpack/webgpu';
+import { emptyCache, leaks, liveCounts, setDebug } from 'dlpack/debug';
+import { DeviceLostError, fromGPUBuffer, gpuMemoryOf } from 'dlpack/webgpu';
 import * as copy from '../../src/index.js';
 import { equal, notEqual, ok, rejects, throws } from '../assert.js';
 import { collectUntil, testWith } from '../harness.js';
@@ -61,10 +62,12 @@ testWith(missing, 'a large buffer serves the next tensor of its size, with limit
   const more = [again, other, make(32), make(24)];
   for (const tensor of more) tensor.dispose();
   equal(destroyed(), [1, 0, 0, 0]); // 80 MiB would be too many, so the oldest is destroyed
+  const { kept } = liveCounts();
   emptyCache(counting);
   emptyCache(counting);
+  equal(kept - liveCounts().kept, 64 * 2 ** 20);
   equal(destroyed(), [1, 1, 1, 1]);
-  throws('TypeError', 'a GPUDevice', () => emptyCache({} as TestDevice));
+  throws('TypeError', 'device', () => emptyCache({} as TestDevice));
 });
 
 testWith(missing, 'temporary buffers of every kind of copy are destroyed once', async () => {
@@ -97,29 +100,29 @@ testWith(missing, 'a tensor that was never disposed is released by the collector
   ok(await collectUntil(() => destroyed()[0] === 1));
 });
 
-testWith(missing, 'leak reports: gpuStats counts buffers and, in debug mode, names the line of each', () => {
-  const before = gpuStats();
-  equal('live' in before, false);
+testWith(missing, 'leak reports: counts of buffers and, in debug mode, names the line of each', () => {
+  const before = liveCounts();
   setDebug(true);
   try {
-    const known = gpuStats().live?.length ?? 0;
+    const here = () => leaks().filter(({ stack }) => /lifetimes\.[jt]s:\d+/.test(stack));
     const leaked = Tensor.empty([4, 4], 'float32', { device });
     const view = leaked.slice(1);
     const buffer = device.createBuffer({ size: 16, usage });
     const taken = fromGPUBuffer(buffer, { device, dtype: 'float32', shape: [4], release: () => buffer.destroy() });
-    const after = gpuStats();
-    equal([after.buffers - before.buffers, after.bytes - before.bytes], [2, 80]);
-    const origins = (after.live ?? []).slice(known);
+    const after = liveCounts();
+    equal([after.gpuBuffers - before.gpuBuffers, after.gpuBytes - before.gpuBytes], [2, 80]);
     equal(
-      origins.map(({ kind }) => kind),
-      ['gpu-buffer', 'gpu-buffer'],
+      here().map(({ stack, device: name, ...rest }) => rest),
+      [
+        { kind: 'gpu-buffer', count: 1, bytes: 64, dtype: 'float32', shape: [4, 4] },
+        { kind: 'gpu-buffer', count: 1, bytes: 16, dtype: 'float32', shape: [4] },
+      ],
     );
-    for (const { stack } of origins) ok(/lifetimes\.[jt]s:\d+/.test(stack), stack);
     taken.dispose();
     leaked.dispose();
-    equal(gpuStats().buffers - before.buffers, 1, 'the view still owns the memory');
+    equal(liveCounts().gpuBuffers - before.gpuBuffers, 1, 'the view still owns the memory');
     view.dispose();
-    equal([gpuStats().buffers, gpuStats().bytes, gpuStats().live?.length], [before.buffers, before.bytes, known]);
+    equal([liveCounts().gpuBuffers, liveCounts().gpuBytes, here()], [before.gpuBuffers, before.gpuBytes, []]);
   } finally {
     setDebug(false);
   }
@@ -132,7 +135,7 @@ testWith(missing, "a program's GPUBuffer is released by the given function, and 
   const described = { device, dtype: 'float32', shape: [2, 2], byteOffset: 8 } as const;
   const x = fromGPUBuffer(buffer, { ...described, release: () => released++ });
   const y = fromGPUBuffer(buffer, { ...described, strides: [1, 2], readonly: true });
-  equal([x.on(device), x.byteOffset, y.readonly], [true, 8, true]);
+  equal([x.isOn(device), x.byteOffset, y.isReadOnly], [true, 8, true]);
   equal((await y.toAsync('cpu')).toArray(), [[3, 5], [4, 6]]); // biome-ignore format: a table
   ok(gpuMemoryOf(x).buffer === buffer && gpuMemoryOf(x).device === device);
   throws('ReadOnlyError', '', () => y.fill(0));
@@ -182,7 +185,7 @@ testWith(missing, 'the number of a device follows its identity, whatever the pro
   const first = fromDLPack(managed(device, device.createBuffer({ size: 16, usage }), 7, () => deleted++));
   const other = fromDLPack(managed(second, second.createBuffer({ size: 16, usage }), 7, () => deleted++));
   equal(
-    [first.device, first.on(device), first.on(second)],
+    [first.device, first.isOn(device), first.isOn(second)],
     [Tensor.empty([1], 'int8', { device }).device, true, false],
   );
   ok(first.device !== other.device);
@@ -212,6 +215,22 @@ testWith(missing, 'two copies of the package number devices alike by identity an
   throws('BufferError', 'no stream', () => fromDLPack(x, { stream: 5n }));
 });
 
+testWith(
+  missing,
+  'a request names the GPUDevice: a host tensor is copied there, and a tensor elsewhere is refused',
+  async () => {
+    const host = Tensor.from([1, 2, 3, 4], { dtype: 'float32' });
+    const there = fromDLPack(host, { device: second });
+    equal([there.isOn(second), there.isCopied, (await there.toAsync('cpu')).toArray()], [true, true, [1, 2, 3, 4]]);
+    const own = copy.fromDLPack(there, { device: second });
+    equal(own.isCopied, false);
+    throws('BufferError', 'stage: true', () => fromDLPack(there, { device }));
+    throws('BufferError', 'without one', () => host[DLPACK]({ device: { type: 15, id: 0 } }));
+    throws('BufferError', "without 'only'", () => there[DLPACK]({ native: 'only' }));
+    for (const owned of [own, there, host]) owned.dispose();
+  },
+);
+
 testWith(missing, 'another GPUDevice: the error names both, and stage copies through the host', async () => {
   const x = Tensor.from([[1, 2], [3, 4]], { dtype: 'float32' }).to(device); // biome-ignore format: a table
   const [from, to] = [x.device, Tensor.empty([1], 'int8', { device: second }).device];
@@ -228,7 +247,7 @@ testWith(missing, 'another GPUDevice: the error names both, and stage copies thr
 testWith(missing, 'a synchronous read names the asynchronous form', async () => {
   const x = Tensor.from([1.5, 2], { dtype: 'float32' }).to(device);
   throws('UnsupportedDeviceError', "await x.toAsync('cpu')", () => x.to('cpu'));
-  throws('UnsupportedDeviceError', "await x.toAsync('cpu')", () => fromDLPack(x, { device: 'cpu' }));
+  throws('BufferError', "await x.toAsync('cpu')", () => fromDLPack(x, { device: 'cpu' }));
   for (const read of [() => x.data, () => x.get(0), () => x.toArray(), () => x.set(0, 1)]) {
     throws('UnsupportedDeviceError', "await x.toAsync('cpu')", read);
   }
@@ -259,6 +278,7 @@ testWith(missing, 'errors of WebGPU reach the promise, and a mapped buffer is re
   const y = fromGPUBuffer(mapped, { device, dtype: 'float32', shape: [4] });
   await mapped.mapAsync(1);
   throws('BufferError', 'unmap()', () => y.fill(1));
+  throws('BufferError', 'unmap()', () => y[DLPACK]());
   mapped.destroy();
 });
 
@@ -276,7 +296,12 @@ testWith(missing, 'a lost device gives a typed error, and disposing still works'
   await lost.lost;
   const error = await rejects('DeviceLostError', 'destroyed', x.toAsync('cpu'));
   ok(error instanceof DeviceLostError && error.reason === 'destroyed' && error.device === x.device);
-  for (const action of [() => x.copy(), () => x.fill(1), () => Tensor.empty([1], 'int8', { device: lost })]) {
+  for (const action of [
+    () => x.copy(),
+    () => x.fill(1),
+    () => x[DLPACK](),
+    () => Tensor.empty([1], 'int8', { device: lost }),
+  ]) {
     throws('DeviceLostError', x.device, action);
   }
   equal(String(x), `Tensor float32 [2] ${x.device}`);

@@ -12,8 +12,8 @@ const libraries = fileURLToPath(new URL('../../../.libraries/', import.meta.url)
 export const dawnMissing = existsSync(join(libraries, 'node_modules/webgpu')) ? false : 'webgpu in .libraries';
 
 /** Runs the tests or the benchmark at a path, relative to this file. Returns its result, and all that it printed. */
-export function runDawn<T>(path: string, env: Record<string, string>, ...as: string[]): { result: T; output: string } {
-  const args = [path, join(libraries, 'package.json'), ...as];
+export function runDawn<T>(path: string, env: Record<string, string>): { result: T; output: string } {
+  const args = [path, join(libraries, 'package.json')];
   const { output } = runChild(import.meta.url, './dawn.js', { args, env });
   return { result: resultOf(output), output };
 }

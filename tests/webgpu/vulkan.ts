@@ -13,11 +13,6 @@ const root = fileURLToPath(new URL('../../../', import.meta.url));
 export const vulkanMissing =
   process.platform === 'linux' && existsSync('/dev/nvidiactl') ? dawnMissing : 'an NVIDIA GPU';
 
-/** The environment variables of a process that uses the packed software adapter; null in the repository. */
-export const softwareVulkan: Record<string, string> | null = existsSync(join(root, 'vulkan'))
-  ? { VK_ICD_FILENAMES: join(root, 'vulkan/vk_swiftshader_icd.json'), LD_LIBRARY_PATH: join(root, 'vulkan') }
-  : null;
-
 /**
  * Calls `run` with the environment variables of a process that uses the GPU: a packed Vulkan loader, and the NVIDIA driver
  * as the only driver. Its EGL library has Vulkan, too, and needs no X server.

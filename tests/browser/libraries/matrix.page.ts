@@ -21,7 +21,11 @@ const transformers: Library = await from('@huggingface/transformers');
 const litert: Library = await from('/build/browser/litert.js');
 await litert.loadLiteRt('/.libraries/node_modules/@litertjs/core/wasm/');
 litert.setWebGpuDevice(device);
+const { tgpu, d } = await from('/build/browser/typegpu.js');
+const root = tgpu.initFromDevice({ device });
 const gpuDevice = device;
+/** The schemas of TypeGPU. */
+const schemas: Partial<Record<DType, string>> = { float32: 'f32', float16: 'f16', int32: 'i32', uint32: 'u32' };
 
 /** One row: how an object is made of a tensor's memory, exchanged, and compared with the memory. */
 interface Peer {
@@ -116,6 +120,21 @@ const peers: readonly Peer[] = [
     part: 'no library takes an offset',
   },
   {
+    name: 'TypeGPU buffer',
+    library: 'typegpu',
+    shape: [2, 8],
+    device,
+    make: (x) => {
+      const schema = schemas[x.dtype];
+      if (schema === undefined) throw new Error('no such schema');
+      return root.createBuffer(d.arrayOf(d.arrayOf(d[schema], 8), 2), bufferOf(x));
+    },
+    from: (object) => adapters.fromTypeGPU(object, { gpuDevice }),
+    to: (x) => adapters.toTypeGPU(x, { root, d }),
+    read: (object) => root.unwrap(object),
+    part: 'no library takes an offset',
+  },
+  {
     name: 'LiteRT.js, WebAssembly',
     library: '@litertjs/core',
     shape: [2, 8],
@@ -133,7 +152,7 @@ const peers: readonly Peer[] = [
       return new (globalThis as Library).ImageData(new Uint8ClampedArray(x.data as Uint8Array), 2, 1);
     },
     from: (object) => adapters.fromImageData(object),
-    to: (x) => adapters.toImageData(x) as object,
+    to: (x) => adapters.toImageData(x, ImageData),
     read: (object) => first(object.data),
   },
   {
@@ -146,7 +165,7 @@ const peers: readonly Peer[] = [
       return new (globalThis as Library).VideoFrame(x.data, options);
     },
     from: (object) => adapters.fromVideoFrame(object),
-    to: (x) => adapters.toVideoFrame(x, { timestamp: 0 }) as object,
+    to: (x) => adapters.toVideoFrame(x, VideoFrame, { timestamp: 0 }),
     read: async (object) => {
       const bytes = new Uint8Array(object.allocationSize());
       await object.copyTo(bytes);
@@ -166,7 +185,8 @@ const peers: readonly Peer[] = [
       });
     },
     from: (object: Library) => adapters.fromAudioBuffer(object, channels === 1 ? { channel: 0 } : {}),
-    to: (x: Tensor) => adapters.toAudioBuffer(x.reshape([channels, 16 / channels]), 48_000),
+    to: (x: Tensor) =>
+      adapters.toAudioBuffer(x.reshape([channels, 16 / channels]), AudioBuffer, { sampleRate: 48_000 }),
     read: (object: Library) => first(object.getChannelData(0)),
   })),
 ];

@@ -18,17 +18,6 @@ interface Image {
   readonly width: number;
   readonly height: number;
 }
-interface Frame {
-  readonly visibleRect: { readonly width: number; readonly height: number } | null;
-  copyTo(target: Uint8Array): Promise<unknown>;
-  allocationSize(): number;
-  close(): void;
-}
-interface Audio {
-  readonly numberOfChannels: number;
-  readonly length: number;
-  getChannelData(channel: number): Float32Array;
-}
 const page = globalThis as unknown as {
   ImageData: new (width: number, height: number) => Image;
   OffscreenCanvas: new (
@@ -48,7 +37,7 @@ test('ImageData: shared in both directions, and drawn', () => {
   equal([x.shape, x.dtype], [[1, 2, 4], 'uint8']);
   image.data[5] = 9;
   equal(x.get(0, 1, 1), 9);
-  const made = toImageData<Image>(Tensor.from([255, 0, 0, 255], { dtype: 'uint8', shape: [1, 1, 4] }));
+  const made = toImageData(Tensor.from([255, 0, 0, 255], { dtype: 'uint8', shape: [1, 1, 4] }), ImageData);
   equal([made.width, made.height], [1, 1]);
   const context = new page.OffscreenCanvas(1, 1).getContext('2d');
   context.putImageData(made, 0, 0);
@@ -60,13 +49,13 @@ test('ImageData: shared in both directions, and drawn', () => {
 });
 
 test('ImageData: shared memory is copied, and what the page refuses is a typed error', () => {
-  throws('ForeignError', 'ImageData failed: ', () => toImageData(Tensor.zeros([0, 1, 4], 'uint8')));
+  throws('ForeignError', 'ImageData failed: ', () => toImageData(Tensor.zeros([0, 1, 4], 'uint8'), ImageData));
   if (!('SharedArrayBuffer' in globalThis)) return; // a page has it only when it is isolated from others
   const shared = Tensor.wrap(new Uint8Array(new SharedArrayBuffer(4)), { shape: [1, 1, 4] }).fill(3);
-  const image = toImageData<Image>(shared);
+  const image = toImageData(shared, ImageData);
   shared.set(0, 0, 0, 9);
   equal([...image.data], [3, 3, 3, 3]);
-  throws('BufferError', 'SharedArrayBuffer', () => toImageData(shared, undefined, { copy: false }));
+  throws('BufferError', 'SharedArrayBuffer', () => toImageData(shared, ImageData, { copy: false }));
 });
 
 // Other browsers do not convert the format of a frame.
@@ -79,20 +68,22 @@ if (/Chrom/.test(navigator.userAgent)) {
         shape: [2, 2, 4],
       },
     );
-    const frame = toVideoFrame<Frame>(pixels, { timestamp: 0 });
+    const frame = toVideoFrame(pixels, VideoFrame, { timestamp: 0 });
     equal((await fromVideoFrame(frame)).toArray(), pixels.toArray());
     throws('TypeError', 'await fromVideoFrame', () => adapt(frame));
     frame.close();
-    throws('LayoutError', 'four channels', () => toVideoFrame(Tensor.zeros([1, 1, 4, 2], 'uint8'), { timestamp: 0 }));
-    throws('ForeignError', 'VideoFrame failed: ', () =>
-      toVideoFrame(Tensor.zeros([0, 1, 4], 'uint8'), { timestamp: 0 }),
+    throws('LayoutError', 'four channels', () =>
+      toVideoFrame(Tensor.zeros([1, 1, 4, 2], 'uint8'), VideoFrame, { timestamp: 0 }),
     );
-    throws('ForeignError', 'timestamp', () => toVideoFrame(pixels, {} as never));
+    throws('ForeignError', 'VideoFrame failed: ', () =>
+      toVideoFrame(Tensor.zeros([0, 1, 4], 'uint8'), VideoFrame, { timestamp: 0 }),
+    );
+    throws('ForeignError', 'timestamp', () => toVideoFrame(pixels, VideoFrame, {} as never));
   });
 }
 
 test('AudioBuffer: one channel shared, several copied', () => {
-  const audio = toAudioBuffer<Audio>(Tensor.from([[0.5, 1], [0.25, 0]], { dtype: 'float32' }), 48_000); // biome-ignore format: a table
+  const audio = toAudioBuffer(Tensor.from([[0.5, 1], [0.25, 0]], { dtype: 'float32' }), AudioBuffer, { sampleRate: 48_000 }); // biome-ignore format: a table
   equal(fromAudioBuffer(audio).toArray(), [[0.5, 1], [0.25, 0]]); // biome-ignore format: a table
   const left = fromAudioBuffer(audio, { channel: 0 });
   left.set(0, 0.75);
@@ -101,7 +92,9 @@ test('AudioBuffer: one channel shared, several copied', () => {
   for (const channel of [2, -1, 0.5, 'left' as never]) {
     throws('TypeError', 'Expected an integer below 2 for channel', () => fromAudioBuffer(audio, { channel }));
   }
-  throws('ForeignError', 'AudioBuffer failed: ', () => toAudioBuffer(Tensor.zeros([1, 2], 'float32'), 0));
+  throws('ForeignError', 'AudioBuffer failed: ', () =>
+    toAudioBuffer(Tensor.zeros([1, 2], 'float32'), AudioBuffer, { sampleRate: 0 }),
+  );
 });
 
 interface Frameable {

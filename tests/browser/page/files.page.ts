@@ -38,7 +38,10 @@ test('deflated members', async () => {
   const content = new Uint8Array(await new Response(stream).arrayBuffer());
   const crcs = [0, 1].map(async (wrong) => {
     const stored = await written((target) => writeNpz(target, { a: Tensor.from(new Uint8Array([1, 2, 3])) }));
-    const crc = new DataView(await stored.arrayBuffer()).getUint32(14, true);
+    const view = new DataView(await stored.arrayBuffer());
+    let entry = 0; // in the directory at the end, because a stream gets the checksum after the content
+    while (view.getUint32(entry, true) !== 0x02014b50) entry++;
+    const crc = view.getUint32(entry + 16, true);
     return new Blob([zip([{ name: 'a.npy', content, method: 8, size: array.length, crc: crc ^ wrong }])]);
   });
   const [good, bad] = (await Promise.all(crcs)) as [Blob, Blob];
@@ -47,7 +50,7 @@ test('deflated members', async () => {
 });
 
 test('a page has no paths, and malformed files are refused', async () => {
-  throws('TypeError', 'a URL, a File or a Blob', () => openSafetensors('model.safetensors'));
+  await rejects('TypeError', 'a URL, a File or a Blob', openSafetensors('model.safetensors'));
   await rejects('TypeError', 'a URL, a File or a Blob', writeNpy('x.npy', x));
   await rejects(
     'FileFormatError',

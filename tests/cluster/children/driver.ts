@@ -1,7 +1,7 @@
 /** A program that uses Ray or Dask, and forgets something. What, and how it ends, is in the arguments. */
 
 import { python } from 'dlpack/python';
-import { get, init, put, shutdown } from 'dlpack/ray';
+import { get, init, putSync, shutdown } from 'dlpack/ray';
 import { trap } from '../../trap.js';
 import { start } from '../available.js';
 
@@ -11,12 +11,12 @@ const py = python(way === 'python' ? { signals: 'python' } : {});
 const starts: Record<string, () => Promise<void>> = {
   async ray() {
     await start({ numCpus: 0 }); // no processes for tasks, which need seconds to start on a busy machine
-    if ((await get(put(5))) !== 5) throw new Error('ray');
+    if ((await get(putSync(5))) !== 5) throw new Error('ray');
   },
   /** Connects to a cluster that runs already. */
   async 'ray of others'() {
     await init({ address, loggingLevel: 'error', logToDriver: false });
-    if ((await get(put(5))) !== 5) throw new Error('ray');
+    if ((await get(putSync(5))) !== 5) throw new Error('ray');
   },
   /** On the JavaScript thread, where Ray also takes SIGTERM. */
   async 'ray in place'() {

@@ -1,7 +1,7 @@
 /** Exits with device memory, streams, events and queued work alive, and with a pending wait for them. */
 
 import { Tensor } from 'dlpack';
-import { Event, loadDriver, Stream } from 'dlpack/cuda';
+import { CudaEvent, loadDriver, Stream } from 'dlpack/cuda';
 import { fakeDriverPath } from '../fake.js';
 
 loadDriver({ path: fakeDriverPath });
@@ -9,7 +9,7 @@ const stream = new Stream();
 const x = Tensor.zeros([1 << 20], 'float32', { device: 'cuda:0' });
 const pinned = Tensor.empty([8], 'float32', { device: 'cuda_host' });
 stream.use(() => x.fill(1));
-const event = new Event().record(stream);
+const event = new CudaEvent().record(stream);
 void stream.done();
 // Casts that have not run: one that waits for its result, one whose result nothing holds.
 stream.use(() => {

@@ -4,8 +4,8 @@
  */
 
 import { Tensor } from 'dlpack';
-import { type CudaError, emptyCache, loadDriver, memoryInfo, Stream, synchronize } from 'dlpack/cuda';
-import { stats } from 'dlpack/native';
+import { type CudaError, loadDriver, memoryInfo, Stream, synchronize } from 'dlpack/cuda';
+import { emptyCache, liveCounts } from 'dlpack/debug';
 import { equal, ok } from '../../assert.js';
 import { code, fake, fakeDriverPath } from '../fake.js';
 
@@ -31,7 +31,7 @@ fake.setDevices(Object.keys(ways).length + 1);
 loadDriver({ path: fakeDriverPath });
 fake.configure({ queriesRun: true });
 Tensor.empty([1], 'int8', { device: 'cuda_host' }).dispose();
-const before = stats();
+const before = liveCounts();
 
 /** The driver's name for the error that the action throws. */
 function nameOfError(action: () => unknown): string | undefined {
@@ -82,11 +82,11 @@ async function failing(name: string, place: Place, id: number): Promise<void> {
 for (const [i, name] of Object.keys(ways).entries()) await failing(name, `cuda:${i + 1}`, i + 1);
 equal([numbers[0], numbers.length], [2, 64 * 64]);
 equal(matrix().to('cuda:0').to('cpu').get(63, 63), 1);
-const isBack = () => stats().storages <= before.storages && stats().pins <= before.pins;
+const isBack = () => liveCounts().storages <= before.storages && liveCounts().pins <= before.pins;
 for (let i = 0; i < 2000 && !isBack(); i++) {
   (globalThis as { gc?: () => void }).gc?.();
   await new Promise((resolve) => setTimeout(resolve, 10));
 }
-ok(isBack(), `${JSON.stringify(before)} became ${JSON.stringify(stats())}`);
+ok(isBack(), `${JSON.stringify(before)} became ${JSON.stringify(liveCounts())}`);
 equal(fake.errors(), []);
 console.log('all given back');

@@ -2,8 +2,8 @@
 
 import { Tensor } from 'dlpack';
 import { CudaError, loadDriver, Stream } from 'dlpack/cuda';
-import { stats } from 'dlpack/native';
-import { openTensor, shareTensor } from 'dlpack/shared';
+import { liveCounts } from 'dlpack/debug';
+import { describeTensor, openTensor } from 'dlpack/shared';
 import { fake, fakeDriverPath } from '../fake.js';
 
 fake.setDevices(2);
@@ -14,7 +14,7 @@ try {
   console.log('refused with', error instanceof CudaError ? error.cudaName : error);
 }
 const x = Tensor.empty([4], 'float32', { device: 'cuda:0', shareable: true });
-const shared = { ...shareTensor(x, { with: 'process' }), process: '00000000000000ff' };
+const shared = { ...describeTensor(x), process: '00000000000000ff' };
 const stream = new Stream();
 const kept = [openTensor(shared), openTensor(shared)];
 // Released while a stream uses it, so the watcher holds it.
@@ -22,6 +22,6 @@ fake.delay(stream.handle);
 stream.use(() => kept.at(-1)?.fill(1));
 kept.pop()?.dispose();
 setTimeout(() => {
-  console.log('leaving with', stats().imports, 'imports', kept.length);
+  console.log('leaving with', liveCounts().imports, 'imports', kept.length);
   process.exit(0);
 }, 20);

@@ -2,9 +2,9 @@
 
 import { parentPort, workerData } from 'node:worker_threads';
 import { loadDriver } from 'dlpack/cuda';
-import { openTensor, type SharedTensor } from 'dlpack/shared';
+import { openTensor, type TensorDescription } from 'dlpack/shared';
 
-const { path, shared, rounds } = workerData as { path: string; shared: SharedTensor; rounds: number };
+const { path, shared, rounds } = workerData as { path: string; shared: TensorDescription; rounds: number };
 loadDriver({ path });
 for (let i = 0; i < rounds; i++) openTensor(shared).dispose();
 const opened = openTensor(shared);

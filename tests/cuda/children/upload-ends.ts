@@ -1,9 +1,9 @@
 /** Ends workers in the middle of uploads to a device: at once, after the first step, and while the device is busy. */
 
 import { isMainThread, parentPort, Worker, workerData } from 'node:worker_threads';
-import { emptyCache, loadDriver, Stream } from 'dlpack/cuda';
-import { openSafetensors } from 'dlpack/files';
-import { stats } from 'dlpack/native';
+import { loadDriver, Stream } from 'dlpack/cuda';
+import { emptyCache, liveCounts } from 'dlpack/debug';
+import { openSafetensorsSync } from 'dlpack/files';
 import { collectUntil } from '../../harness.js';
 import { fake, fakeDriverPath } from '../fake.js';
 
@@ -19,7 +19,7 @@ else begin(workerData as Data);
 
 /** The worker: begins uploads that nobody awaits. */
 function begin({ path, moment }: Data): void {
-  const file = openSafetensors(path);
+  const file = openSafetensorsSync(path);
   const stream = new Stream();
   if (moment === 'while the device is busy') fake.delay(stream.handle);
   const say = () => parentPort?.postMessage(stream.handle);
@@ -35,11 +35,11 @@ async function main(): Promise<void> {
   fake.configure({ queriesRun: true, patience: 60_000 });
   {
     // Makes what the device keeps for the whole process.
-    using file = openSafetensors(process.argv[2] as string);
+    using file = openSafetensorsSync(process.argv[2] as string);
     using _x = await file.getAsync('big', { device: 'cuda:0' });
   }
   emptyCache();
-  const before = { ...stats(), ...fake.live() };
+  const before = { ...liveCounts(), ...fake.live() };
   for (const moment of moments) {
     for (let round = 0; round < 3; round++) {
       const worker = new Worker(new URL(import.meta.url), { workerData: { path: process.argv[2], moment } });
@@ -54,7 +54,7 @@ async function main(): Promise<void> {
   }
   const left = () => {
     emptyCache();
-    const now = { ...stats(), ...fake.live() };
+    const now = { ...liveCounts(), ...fake.live() };
     const names = ['storages', 'imports', 'exports', 'pinned', 'pool', 'device', 'streams', 'events'] as const;
     return names.filter((name) => now[name] > before[name]).map((name) => `${name}: ${now[name] - before[name]}`);
   };

@@ -2,12 +2,12 @@
 
 import { parentPort, workerData } from 'node:worker_threads';
 import { Tensor } from 'dlpack';
-import { Event, loadDriver, Stream } from 'dlpack/cuda';
+import { CudaEvent, loadDriver, Stream } from 'dlpack/cuda';
 import { shareTensor } from 'dlpack/shared';
 
 loadDriver({ path: workerData as string });
 const stream = new Stream();
-const event = new Event();
+const event = new CudaEvent();
 const x = stream.use(() => {
   const made = Tensor.zeros([4], 'float32', { device: 'cuda:0' });
   made.fill(2);

@@ -1,4 +1,4 @@
-import { openSafetensors } from 'dlpack/files';
+import { openSafetensorsSync } from 'dlpack/files';
 
-const file = openSafetensors(process.argv[2] as string);
+const file = openSafetensorsSync(process.argv[2] as string);
 (globalThis as { kept?: unknown }).kept = [file, ...[...file].map(([, tensor]) => tensor.unsafeData())];

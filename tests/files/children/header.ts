@@ -1,9 +1,9 @@
-/** Opens each file, and prints the error, the largest array that was made, and how much memory grew. */
+/** Opens each file, by its extension, and prints the error, the largest array that was made, and how much memory grew. */
 
 import { existsSync, readFileSync } from 'node:fs';
 import { isDLPackError } from 'dlpack';
-import { openSafetensors } from 'dlpack/files';
-import { stats } from 'dlpack/native';
+import { liveCounts } from 'dlpack/debug';
+import { openGguf, openNpz, openSafetensors } from 'dlpack/files';
 
 let largest = 0;
 const Plain = Uint8Array;
@@ -20,20 +20,22 @@ function peak(): number {
   return existsSync(status) ? Number(/VmHWM:\s+(\d+)/.exec(readFileSync(status, 'utf8'))?.[1]) / 1024 : 0;
 }
 
+const openers = { gguf: openGguf, npz: openNpz };
 const results: unknown[] = [];
 for (const path of process.argv.slice(2)) {
   const source = path.endsWith('.blob') ? new Blob([readFileSync(path)]) : path;
-  const { storages, imports } = stats();
+  const { storages, imports } = liveCounts();
   const before = peak();
   let problem = 'opened';
   largest = 0;
   try {
-    await openSafetensors(source as string);
+    const open = openers[path.split('.').at(-1) as 'gguf'] ?? openSafetensors;
+    await open(source as string);
   } catch (error) {
     problem = isDLPackError(error, 'FileFormatError') ? error.message : String(error);
   }
   const grown = Math.round(peak() - before);
-  const after = stats();
+  const after = liveCounts();
   results.push({ problem, largest, grown, kept: [after.storages - storages, after.imports - imports] });
 }
 console.log(JSON.stringify(results));

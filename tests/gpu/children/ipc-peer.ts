@@ -2,8 +2,9 @@
 
 import { Tensor } from 'dlpack';
 import { Stream, synchronize } from 'dlpack/cuda';
-import { addressOf, stats } from 'dlpack/native';
-import { openTensor, type SharedTensor, shareTensor } from 'dlpack/shared';
+import { liveCounts } from 'dlpack/debug';
+import { addressOf } from 'dlpack/native';
+import { describeTensor, openTensor, type TensorDescription } from 'dlpack/shared';
 
 const tensors = new Map<number, Tensor>();
 
@@ -20,13 +21,13 @@ function keep(tensor: Tensor): number {
 }
 
 export const actions = {
-  open: (shared: SharedTensor): number => keep(openTensor(shared)),
+  open: (shared: TensorDescription): number => keep(openTensor(shared)),
   /** On a stream that is not current. */
-  openBeside: (shared: SharedTensor): number => keep(openTensor(shared, { stream: new Stream() })),
-  make(values: number[]): { id: number; shared: SharedTensor } {
+  openBeside: (shared: TensorDescription): number => keep(openTensor(shared, { stream: new Stream() })),
+  make(values: number[]): { id: number; shared: TensorDescription } {
     const tensor = Tensor.empty([values.length], 'float32', { device: 'cuda:0', shareable: true });
     tensor.copyFrom(Tensor.from(values, { dtype: 'float32' }));
-    return { id: keep(tensor), shared: shareTensor(tensor, { with: 'process' }) };
+    return { id: keep(tensor), shared: describeTensor(tensor) };
   },
   read: (id: number): unknown => tensorAt(id).to('cpu').toArray(),
   describe(id: number): unknown {
@@ -39,7 +40,7 @@ export const actions = {
     synchronize();
   },
   close: (id: number): void => tensorAt(id).dispose(),
-  imports: (): number => stats().imports,
+  imports: (): number => liveCounts().imports,
 };
 
 process.on('message', ({ name, args }: { name: keyof typeof actions; args: unknown[] }) => {

@@ -10,7 +10,7 @@ import { isDLPackError } from 'dlpack';
 import {
   type BigShape,
   type DescribableSpan,
-  type DLTensor,
+  type DLTensorFields,
   deviceMdspan,
   dims,
   dynamic,
@@ -229,7 +229,7 @@ test('elements are as large as in C++', () => {
   }
 });
 
-const good: DLTensor = {
+const good: DLTensorFields = {
   data: address,
   device: { type: 1, id: 0 },
   ndim: 2,
@@ -238,7 +238,7 @@ const good: DLTensor = {
   strides: [3, 1],
   byteOffset: 0,
 };
-const convert = (changes: Partial<DLTensor>, layout: LayoutPolicy = layoutStrideRelaxed, to = toHostMdspan) =>
+const convert = (changes: Partial<DLTensorFields>, layout: LayoutPolicy = layoutStrideRelaxed, to = toHostMdspan) =>
   to({ ...good, ...changes }, { dtype: 'float32', rank: 2, layout });
 
 test('a DLTensor becomes the same span: handle, offset and size, with elements and without', () => {

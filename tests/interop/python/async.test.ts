@@ -1,6 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { fromDLPack, isDLPackError, Tensor } from 'dlpack';
-import { stats } from 'dlpack/native';
+import { liveCounts } from 'dlpack/debug';
 import { callAsync, isPyObject, kwargs, type PyObject, PythonError } from 'dlpack/python';
 import { equal, ok, rejection } from '../../assert.js';
 import { runChild } from '../../child.js';
@@ -105,7 +105,7 @@ testWith(
   'tensors that are disposed meanwhile stay alive for the call and are released after it',
   async () => {
     await collect();
-    const before = stats().storages;
+    const before = liveCounts().storages;
     const event = py.import('threading').Event();
     const [add] = define(
       'import numpy\ndef add(event, x, y):\n  event.wait()\n  return numpy.from_dlpack(x) + numpy.from_dlpack(y)',
@@ -122,7 +122,7 @@ testWith(
     equal(back.toArray(), [11, 22, 33]);
     back.dispose();
     array[Symbol.dispose]();
-    ok(await settleUntil(() => stats().storages <= before), `${stats().storages} of ${before}`);
+    ok(await settleUntil(() => liveCounts().storages <= before), `${liveCounts().storages} of ${before}`);
   },
 );
 
@@ -146,9 +146,9 @@ def result(): return len(alive), alive[0]() is None`,
     );
     const reason = { why: 'enough' };
     const aborted = AbortSignal.abort(reason);
-    equal((await rejection(callAsync(wait, aborted))) === reason, true);
+    equal((await rejection(callAsync.with({ signal: aborted })(wait))) === reason, true);
     const controller = new AbortController();
-    const promise = callAsync(wait, kwargs({}), controller.signal);
+    const promise = callAsync.with({ signal: controller.signal })(wait, kwargs({}));
     // A call that has not begun would never start.
     await callAsync(begun.wait);
     controller.abort(reason);
@@ -157,7 +157,7 @@ def result(): return len(alive), alive[0]() is None`,
     await callAsync(done.wait);
     ok(await settleUntil(() => String(result()) === '(1, True)'), String(result()));
     const late = new AbortController();
-    equal(await callAsync(py.eval('lambda: 5'), late.signal), 5);
+    equal(await callAsync.with({ signal: late.signal })(py.eval('lambda: 5')), 5);
     late.abort();
   },
 );
@@ -170,7 +170,7 @@ testWith(pythonMissing, 'a getter among the arguments aborts the call', async ()
       return 1;
     },
   };
-  equal(await rejection(callAsync(py.eval('lambda x: 5'), argument, controller.signal)), 'inside');
+  equal(await rejection(callAsync.with({ signal: controller.signal })(py.eval('lambda x: 5'), argument)), 'inside');
 });
 
 testWith(pythonMissing, 'a call that is aborted before a thread is free never begins', async () => {
@@ -182,7 +182,7 @@ testWith(pythonMissing, 'a call that is aborted before a thread is free never be
   );
   const running = Array.from({ length: 16 }, () => callAsync(block));
   const controller = new AbortController();
-  const queued = Array.from({ length: 8 }, () => callAsync(block, controller.signal));
+  const queued = Array.from({ length: 8 }, () => callAsync.with({ signal: controller.signal })(block));
   const rejected = Promise.all(queued.map(rejection));
   await turn();
   controller.abort();

@@ -1,5 +1,6 @@
 import { fromDLPack, isDLPackError, Tensor } from 'dlpack';
-import { addressOf, stats } from 'dlpack/native';
+import { liveCounts } from 'dlpack/debug';
+import { addressOf } from 'dlpack/native';
 import { callAsync, isPyObject, type PyObject, PythonError } from 'dlpack/python';
 import { equal, ok, rejection, throws } from '../../assert.js';
 import { collect, testWith } from '../../harness.js';
@@ -24,7 +25,7 @@ const ways: [string, (fn: PyObject, ...args: unknown[]) => unknown][] = [
 
 // The first test, because it counts the functions of the whole process.
 testWith(pythonMissing, 'functions are released once, when the last side drops them', async () => {
-  equal(stats().imports, 0);
+  equal(liveCounts().imports, 0);
   const keep = py.eval('[]');
   const freed: string[] = [];
   const registry = new FinalizationRegistry<string>((name) => freed.push(name));
@@ -35,12 +36,12 @@ testWith(pythonMissing, 'functions are released once, when the last side drops t
   };
   pass('python');
   await collect();
-  equal([freed.length, stats().imports], [0, 1]);
+  equal([freed.length, liveCounts().imports], [0, 1]);
   equal(py.getItem(keep, 0)(), 'python');
   keep.clear();
   const isFreed = (count: number) => settleUntil(() => py.eval('0') === 0 && freed.length === count);
   ok(await isFreed(1), 'JavaScript forgets what Python gave up');
-  equal(stats().imports, 0);
+  equal(liveCounts().imports, 0);
   // Released on a Python thread.
   pass('thread');
   await callAsync(keep.clear);
@@ -48,7 +49,7 @@ testWith(pythonMissing, 'functions are released once, when the last side drops t
   // Held by JavaScript and not by Python.
   const mine = () => 1;
   for (let i = 0; i < 100; i++) py.eval('lambda f: f()')(mine);
-  ok(await settleUntil(() => stats().imports === 0), `${stats().imports} functions`);
+  ok(await settleUntil(() => liveCounts().imports === 0), `${liveCounts().imports} functions`);
 });
 
 testWith(pythonMissing, 'arguments are converted like results, and results like arguments', async () => {
@@ -90,7 +91,7 @@ testWith(numpy.missing, 'tensors go through a function without a copy', async ()
   for (const [way, call] of ways) {
     const x = Tensor.from([1, 2, 3], { dtype: 'float32' });
     const double = (a: PyObject) => {
-      const y = fromDLPack<'float32'>(a);
+      const y = fromDLPack(a, { dtype: 'float32' });
       equal(addressOf(y), addressOf(x), way);
       y.set(0, y.get(0) * 2);
       return y;
@@ -460,6 +461,45 @@ testWith(pythonMissing, 'arguments of calls that find the stack full are release
   ok(counts()[1] > 0, 'no call found the stack full');
   ok(await settleUntil(() => counts()[0] === 0), `${counts()[0]} arguments stay`);
 });
+
+testWith(
+  pythonMissing,
+  'functions, results and exceptions of calls that find the stack full are released',
+  async () => {
+    const [through, make, count] = define(
+      'import weakref\nclass Result: pass\nmade = []\ndef through(f): return f()\ndef make():\n  result = Result()\n' +
+        '  made.append(weakref.ref(result))\n  return result\ndef count(): return sum(result() is not None for result in made)',
+      'through',
+      'make',
+      'count',
+    );
+    const attempts = { function: () => through(() => 1), result: () => void make() };
+    for (const [name, attempt] of Object.entries(attempts)) {
+      attempt();
+      const before = liveCounts().pins;
+      let full = 0;
+      /** Fills the stack, and tries from each level on the way back until there is room. */
+      const descend = (): boolean => {
+        let isDone = false;
+        try {
+          isDone = descend();
+        } catch {}
+        if (isDone) return true;
+        try {
+          attempt();
+          return true;
+        } catch {
+          full++;
+          return false;
+        }
+      };
+      for (let round = 0; round < 5; round++) descend();
+      ok(full > 0, `no ${name} found the stack full`);
+      const left = () => [liveCounts().pins - before, count() as number];
+      ok(await settleUntil(() => left().every((n) => n <= 0)), `${name}: ${left()} stay`);
+    }
+  },
+);
 
 testWith(pythonMissing, 'Python can ask for the signature and the names of a function, and copy it', () => {
   const [tell] = define(

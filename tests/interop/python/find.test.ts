@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { LoadError } from 'dlpack';
 import { python } from 'dlpack/python';
+import { findPython } from '../../../src/python/find.js';
 import { equal, ok, throws } from '../../assert.js';
 import { runChild } from '../../child.js';
 import { runtime, test, testWith } from '../../harness.js';
@@ -45,6 +46,27 @@ test('no Python: the error says what to install and how to name one', () => {
   refused({ executable: fake('chatty', 'echo "no json"') }, 'no json', 'name a Python');
 });
 
+test('an executable that answers with something else, or never', () => {
+  const answers = ['null', '5', '{}', '[]', '{"version":"3.11"}', '{"version":[3,11]}'];
+  for (const text of [...answers, '{"version":[3,11],"candidates":[5],"prefix":"","base":"","executable":""}'])
+    refused({ executable: fake('other', `echo '${text}'`) }, `said: ${text}`, 'name a Python');
+  const executable = fake('hanging', 'exec sleep 1000');
+  throws('LoadError', 'no answer in 0.2 seconds', () => findPython({ executable }, 200));
+});
+
+testWith(pythonMissing, 'a PYTHONHOME of another Python: the error names the variable', () => {
+  const { executable } = py.import('sys') as { executable: string };
+  const start = (home: string) =>
+    runChild(import.meta.url, './children/start.js', {
+      args: [JSON.stringify({ executable })],
+      env: { PYTHONHOME: home },
+    });
+  const { code, output } = start('/nowhere');
+  equal(code, 0, output);
+  for (const text of ['LoadError: ', 'PYTHONHOME=/nowhere', 'unset PYTHONHOME']) ok(output.includes(text), output);
+  ok(start(value<string>(py.import('sys').base_prefix)).output.includes('started 3.'));
+});
+
 test('the error for a Python that is too old', () => {
   refused({ executable: fake('python2', { ...answer, version: [2, 7] }) }, 'is 2.7', 'use Python 3.9 or newer');
   refused({ executable: fake('python38', { ...answer, version: [3, 8] }) }, 'is 3.8', 'use Python 3.9 or newer');
@@ -77,6 +99,19 @@ testWith(pythonMissing, 'a missing module: the error has the command that instal
   ok(error instanceof LoadError, String(error));
   ok(error.suggestions[0]?.includes('-m pip install no_such_module_here'), error.message);
   ok((error.cause as { type?: string }).type === 'ModuleNotFoundError');
+});
+
+testWith(pythonMissing, 'a missing module whose package has another name', () => {
+  for (const [module, name] of [
+    ['cv2', 'opencv-python'],
+    ['skimage.io', 'scikit-image'],
+    ['bs4', 'beautifulsoup4'],
+  ] as const)
+    throws('LoadError', `-m pip install ${name}`, () => py.import(module));
+});
+
+testWith(pythonMissing, 'a name with a NUL character is no module', () => {
+  throws('ValueError', 'without a NUL character', () => py.import('math\0evil'));
 });
 
 testWith(pythonMissing, 'an installed module that lacks another module: the error names the missing module', () => {
@@ -142,6 +177,21 @@ testWith(pythonMissing, 'a later call with the same options or without options r
   equal(python() === py, true);
   equal(python({ executable }) === py, true);
 });
+
+testWith(
+  pythonMissing,
+  'a worker uses the Python that runs, without a search, and throws only if it names another',
+  () => {
+    const { executable } = py.import('sys') as { executable: string };
+    const { code, output } = runChild(import.meta.url, './children/attach.js', {
+      args: [JSON.stringify({ executable })],
+    });
+    equal(code, 0, output);
+    const [first, second, third, ...rest] = output.trim().split('\n');
+    equal([first, second, rest], ['the same', 'the same', []], output);
+    ok(third?.includes('as in the first call for venv but received') && third.includes('/another'), output);
+  },
+);
 
 testWith(pythonMissing, 'a later call that names another Python throws and says which option differs', () => {
   throws('ValueError', 'as in the first call for executable but received', () =>

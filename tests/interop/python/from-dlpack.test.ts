@@ -1,5 +1,6 @@
 import { type DType, fromDLPack, Tensor, type TensorView } from 'dlpack';
-import { addressOf, stats } from 'dlpack/native';
+import { liveCounts } from 'dlpack/debug';
+import { addressOf } from 'dlpack/native';
 import { kwargs, type PyObject, PythonError } from 'dlpack/python';
 import { equal, ok, throws } from '../../assert.js';
 import { collect, testWith } from '../../harness.js';
@@ -160,7 +161,7 @@ def patch(module):
   testWith(missing, `an object of ${library}’s from_dlpack releases the memory once, when it is dropped`, async () => {
     const { from_dlpack } = module;
     await collect();
-    const before = stats();
+    const before = liveCounts();
     const objects = Array.from({ length: 10 }, () => {
       const x = matrix();
       const object = from_dlpack(x);
@@ -171,12 +172,12 @@ def patch(module):
       equal(value<number>(py.getItem(object, py.tuple(1, 2)).item()), 6, 'the object keeps the memory');
       object[Symbol.dispose]();
     }
-    ok(await settleUntil(() => stats().storages <= before.storages && stats().exports <= before.exports));
+    ok(await settleUntil(() => liveCounts().storages <= before.storages && liveCounts().exports <= before.exports));
   });
 }
 
 testWith(numpy.missing, "an array that arrives without a capsule equals NumPy's own", async () => {
-  const imports = stats().imports;
+  const imports = liveCounts().imports;
   const { ref } = py.import('weakref');
   for (const code of [
     'np.arange(6, dtype="int32").reshape(2, 3)',
@@ -192,7 +193,7 @@ testWith(numpy.missing, "an array that arrives without a capsule equals NumPy's 
       fromDLPack(array),
       fromDLPack(array.__dlpack__(kwargs({ max_version: py.tuple(1, 0) }))),
     ];
-    const facts = (t: Tensor) => [t.dtype, t.shape, t.strides, t.readonly, addressOf(t), t.toArray()];
+    const facts = (t: Tensor) => [t.dtype, t.shape, t.strides, t.isReadOnly, addressOf(t), t.toArray()];
     equal(facts(direct), facts(capsule), code);
     direct.dispose();
     capsule.dispose();
@@ -204,7 +205,7 @@ testWith(numpy.missing, "an array that arrives without a capsule equals NumPy's 
   array[Symbol.dispose]();
   ok(isAlive(), 'the tensor keeps the array');
   tensor.dispose();
-  ok(await settleUntil(() => !isAlive() && stats().imports === imports));
+  ok(await settleUntil(() => !isAlive() && liveCounts().imports === imports));
 });
 
 testWith(numpy.missing, "arrays that DLPack cannot describe are refused with NumPy's error", () => {

@@ -8,7 +8,7 @@ import { probe, py } from './available.js';
 
 const torch = probe('torch');
 const numpy = probe('numpy');
-const layoutOf = ({ shape, strides, dtype, readonly }: Tensor): unknown => [shape, strides, dtype, readonly];
+const layoutOf = ({ shape, strides, dtype, isReadOnly }: Tensor): unknown => [shape, strides, dtype, isReadOnly];
 
 /** Leaves another description in the wire. */
 function exportAnother(): void {

@@ -4,12 +4,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { fromDLPack, Tensor } from 'dlpack';
-import { exportManaged, stats } from 'dlpack/native';
+import { liveCounts } from 'dlpack/debug';
+import { exportManaged } from 'dlpack/native';
 import type { PyObject } from 'dlpack/python';
 import { equal, ok } from '../../assert.js';
-import { runChild } from '../../child.js';
+import { resultOf, runChild } from '../../child.js';
 import { collectUntil, runtime, testWith } from '../../harness.js';
 import { peer, peerMissing } from '../../native/peer.js';
+import { MOST_MIB } from '../../peak.js';
 import { define, probe, py, pythonMissing, settleUntil } from './available.js';
 
 const missing: Record<string, string | false> = { numpy: probe('numpy').missing, torch: probe('torch').missing };
@@ -22,6 +24,39 @@ for (const what of ['sleep', 'spin', 'numpy', 'torch', 'promise', 'calls', 'thre
     }
   });
 }
+
+const loops: Record<string, string[]> = { numpy: ['numpy', 'capsule', 'object', 'get'], torch: ['torch'] };
+
+for (const [library, names] of Object.entries(loops)) {
+  for (const name of names) {
+    testWith(missing[library] as string | false, `the memory of a loop does not pile up: ${name}`, () => {
+      const { output } = runChild(import.meta.url, './children/peak.js', { args: [name] });
+      const grown = resultOf<number>(output);
+      ok(grown < MOST_MIB, `${grown} MiB`);
+    });
+  }
+}
+
+testWith(missing.numpy as string | false, 'results that no one keeps do not pile up', () => {
+  const { output } = runChild(import.meta.url, './children/peak.js', { args: ['dropped'] });
+  const grown = resultOf<number>(output);
+  ok(grown < 1000, `${grown} MiB of 3000`); // when the collector runs is up to the engine
+});
+
+for (const loop of ['numpy', 'small numpy', 'torch']) {
+  const lacks = missing[loop.includes('torch') ? 'torch' : 'numpy'] as string | false;
+  testWith(lacks, `results that no one keeps do not pile up in one tick: ${loop}`, () => {
+    const { output } = runChild(import.meta.url, './children/peak.js', { args: [`dropped ${loop}`] });
+    const grown = resultOf<number>(output);
+    ok(grown < 1000, `${grown} MiB of ${loop.includes('small') ? 1875 : 3000}`); // when the collector runs is up to the engine
+  });
+}
+
+testWith(missing.numpy as string | false, 'the memory of a loop in one tick does not pile up in a worker', () => {
+  const { output } = runChild(import.meta.url, './children/peak.js', { args: ['numpy', 'worker'] });
+  const grown = resultOf<number>(output);
+  ok(grown < MOST_MIB, `${grown} MiB`);
+});
 
 for (const how of ['exit', 'shutdown']) {
   testWith(pythonMissing, `references that wait for another thread are dropped first: ${how}`, () => {
@@ -49,7 +84,7 @@ for (const library of ['numpy', 'torch']) {
 testWith(missing.numpy || peerMissing, 'deleters of Python’s arrays on native threads without the GIL', async () => {
   const np = py.import('numpy');
   const { ref } = py.import('weakref');
-  const imports = stats().imports;
+  const imports = liveCounts().imports;
   const alive: PyObject[] = [];
   const addresses = Array.from({ length: 40 }, (_, i) => {
     const array = np.arange(i + 1);
@@ -65,7 +100,7 @@ testWith(missing.numpy || peerMissing, 'deleters of Python’s arrays on native 
   // Meanwhile this thread uses Python, too.
   for (let i = 0; i < 1000; i++) np.zeros(1)[Symbol.dispose]();
   peer.joinThreads();
-  ok(await settleUntil(() => stats().imports <= imports && alive.every((weak) => weak() === null)));
+  ok(await settleUntil(() => liveCounts().imports <= imports && alive.every((weak) => weak() === null)));
 });
 
 const workers: Record<string, string> = {
@@ -154,12 +189,12 @@ for (const what of ['idle', 'sync', 'async']) {
 const numpy = probe('numpy');
 
 testWith(numpy.missing, 'references that the collector released are dropped without another operation', async () => {
-  const before = stats().exports;
+  const before = liveCounts().exports;
   (() => {
     for (let i = 0; i < 50; i++) numpy.module.from_dlpack(Tensor.from([i], { dtype: 'float32' }));
   })();
-  ok(stats().exports > before);
-  ok(await collectUntil(() => stats().exports <= before), `${stats().exports} of ${before}`);
+  ok(liveCounts().exports > before);
+  ok(await collectUntil(() => liveCounts().exports <= before), `${liveCounts().exports} of ${before}`);
 });
 
 testWith(

@@ -140,7 +140,7 @@ testWith(
 );
 
 testWith(pythonMissing, 'an exception of Python where the stack is almost full', () => {
-  // V8 ends the process if it compiles a regular expression there, as it does at the first and the second use.
+  // V8 would end the process if the error compiled a regular expression there.
   const { code, signal, output } = runChild(import.meta.url, './children/full-stack.js');
   equal([code, signal, output.split('\n')[0]], [0, null, 'ZeroDivisionError: division by zero'], output);
 });

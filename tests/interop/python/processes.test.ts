@@ -32,6 +32,12 @@ testWith(pythonMissing, 'Python keeps its handlers if the option says so', () =>
   ok(child('term', 'python').startsWith('9: Python'), child('term', 'python'));
 });
 
+testWith(pythonMissing, 'faulthandler says where Python crashed if Python keeps its handlers', () => {
+  if (process.platform === 'win32') return;
+  const shown = child('crash', 'python');
+  ok(shown.includes('Fatal Python error: Segmentation fault') && shown.includes('in read_nothing'), shown);
+});
+
 testWith(
   pythonMissing,
   'signal.signal works on the thread that started Python, and raises ValueError elsewhere',
@@ -62,6 +68,26 @@ testWith(pythonMissing, 'processes that Python starts on another thread do not b
     'lambda: __import__("subprocess").check_output(["grep", "SigBlk", "/proc/self/status"], text=True)',
   );
   equal(await py.callAsync(blocked), value(blocked()));
+});
+
+for (const name of ['numpy', 'scipy', 'torch']) {
+  testWith(probe(name).missing, `processes start while ${name} computes, and it goes on`, () => {
+    if (process.platform === 'win32') return;
+    const { code, signal, output } = runChild(import.meta.url, './children/start-processes.js', { args: [name] });
+    const ended = ['a worker', 'the main thread'].map((thread) => `${thread} and ${name} went on\n`);
+    equal([code, signal, output], [0, null, ended.join('')]);
+  });
+}
+
+testWith(numpy.missing, 'OpenBLAS has one thread, unless the program says how many', () => {
+  if (process.platform !== 'linux') return;
+  const threads = (variable?: string, way = ''): string =>
+    runChild(import.meta.url, './children/process.js', {
+      args: ['blas', way],
+      env: variable === undefined ? {} : { OPENBLAS_NUM_THREADS: variable },
+    }).output.trim();
+  equal([threads(), threads('2')], ['1', '2']);
+  equal(threads(undefined, 'chosen'), '2', 'after the load of another module');
 });
 
 testWith(pythonMissing, 'exit functions run once when the process ends in order', () => {

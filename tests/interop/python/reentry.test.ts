@@ -1,11 +1,12 @@
 /** A JavaScript function that Python calls in the middle of a request may do anything; the request ends as if it had not run. */
 
 import { DLPACK, DLPACK_DEVICE, fromDLPack, isDLPackError, Tensor } from 'dlpack';
-import { setDebug, stats } from 'dlpack/native';
+import { liveCounts, setDebug } from 'dlpack/debug';
 import { callAsync, kwargs, type PyObject, PythonError } from 'dlpack/python';
 import { equal, ok } from '../../assert.js';
 import { runChild } from '../../child.js';
 import { runtime, testWith } from '../../harness.js';
+import { stormOfLayouts } from '../../layout-storm.js';
 import { probe, py, pythonMissing, settleUntil, value } from './available.js';
 
 const numpy = probe('numpy');
@@ -30,7 +31,7 @@ function intrude(depth = 0): void {
   }
   if (depth === 0) py.eval('lambda f: f()')(() => intrude(1));
   x.dispose();
-  stats();
+  liveCounts();
 }
 
 py?.exec(`
@@ -98,6 +99,29 @@ testWith(numpy.missing, 'a call with arguments of every kind', () => {
   const { object, calls } = make(null);
   const text = object(1, 'two', [3, 'four', { five: 5.5 }], null, true, kwargs({ key: 'named', other: [6] }));
   equal([value(text), calls()], [shown, 1]);
+});
+
+testWith(numpy.missing, 'thousands of other layouts, while arguments are written and in a function', () => {
+  const shapes = py.eval(
+    'lambda *a: repr([__import__("numpy").from_dlpack(x).shape for x in a if hasattr(x, "__dlpack__")])',
+  );
+  const x = Tensor.from([[1, 2, 3]], { dtype: 'float64' });
+  const between = Object.defineProperty({}, 'key', { enumerable: true, get: stormOfLayouts });
+  for (let call = 0; call < 3; call++) {
+    equal(value(shapes(x, between, x.transpose())), '[(1, 3), (3, 1)]');
+    const result = py.callTensor(
+      py.eval('lambda back, x: (back(), __import__("numpy").from_dlpack(x).T)[1]'),
+      stormOfLayouts,
+      x,
+    );
+    equal(
+      [result.shape, result.toArray()],
+      [
+        [3, 1],
+        [[1], [2], [3]],
+      ],
+    );
+  }
 });
 
 testWith(numpy.missing, 'attributes, items, iteration and text', () => {
@@ -193,52 +217,49 @@ function trapped(object: PyObject, trap: () => void): PyObject {
   });
 }
 
-testWith(numpy.missing, 'an argument that a later argument disposes is refused, and is never another object', () => {
-  const echo = py.eval('lambda *a, **k: repr((a, k))');
-  const sum = py.eval('lambda x, *a, **k: int(__import__("numpy").from_dlpack(x).sum())');
-  const made: unknown[] = [];
-  /** Disposes the argument, lets an operation drop it, and makes objects and tensors that could take its number. */
-  const replace = (disposed: Disposable) => () => {
-    disposed[Symbol.dispose]();
-    for (let i = 0; i < 4; i++) made.push(py.eval('object()'), Tensor.from([i], { dtype: 'int32' }));
-  };
-  const refused = (text: string, call: () => unknown): void => {
-    try {
-      ok(false, `another object was passed: ${call()}`);
-    } catch (error) {
-      ok(error instanceof PythonError && error.message.includes(text), String(error));
+testWith(
+  numpy.missing,
+  'an argument that a later argument disposes is passed as it was, and is never another object',
+  () => {
+    const echo = py.eval('lambda *a, **k: repr((a, k))');
+    const sum = py.eval('lambda x, *a, **k: int(__import__("numpy").from_dlpack(x).sum())');
+    const made: unknown[] = [];
+    /** Disposes the argument, lets an operation drop it, and makes objects and tensors that could take its number. */
+    const replace = (disposed: Disposable) => () => {
+      disposed[Symbol.dispose]();
+      for (let i = 0; i < 4; i++) made.push(py.eval('object()'), Tensor.from([i], { dtype: 'int32' }));
+    };
+    const list = () => py.eval('["victim"]');
+    const tensor = () => Tensor.from([40, 2], { dtype: 'int32' });
+    const rest = py.eval('len');
+    const ways: ((run: (...args: unknown[]) => unknown, trap: () => void, first: unknown) => unknown)[] = [
+      (run, trap, first) => run(first, trapped(rest, trap)),
+      (run, trap, first) =>
+        run(
+          first,
+          trapped(rest, trap),
+          trapped(rest, () => py.eval('[1]')),
+        ),
+      (run, trap, first) => run(first, 'text', trapped(rest, trap)),
+      (run, trap, first) => run(first, { key: trapped(rest, trap) }),
+      (run, trap, first) => run([first], Object.defineProperty({}, 'key', { enumerable: true, get: trap })),
+      (run, trap, first) =>
+        run(first, kwargs({ key: trapped(rest, trap), [`name${made.length}`]: 1, [`other${made.length}`]: 1 })),
+    ];
+    for (const [i, way] of ways.entries()) {
+      const object = list();
+      const text = String(way(echo as never, replace(object as never), object));
+      ok(text.startsWith(i === 4 ? "(([['victim']]" : "((['victim']"), text);
+      if (i === 4) continue; // sum takes no list
+      const x = tensor();
+      equal([value(way(sum as never, replace(x), x) as PyObject), x.isDisposed], [42, true]);
     }
-  };
-  const list = () => py.eval('["victim"]');
-  const tensor = () => Tensor.from([40, 2], { dtype: 'int32' });
-  const rest = py.eval('len');
-  const ways: ((run: (...args: unknown[]) => unknown, trap: () => void, first: unknown) => unknown)[] = [
-    (run, trap, first) => run(first, trapped(rest, trap)),
-    (run, trap, first) =>
-      run(
-        first,
-        trapped(rest, trap),
-        trapped(rest, () => py.eval('[1]')),
-      ),
-    (run, trap, first) => run(first, 'text', trapped(rest, trap)),
-    (run, trap, first) => run(first, { key: trapped(rest, trap) }),
-    (run, trap, first) => run([first], Object.defineProperty({}, 'key', { enumerable: true, get: trap })),
-    (run, trap, first) =>
-      run(first, kwargs({ key: trapped(rest, trap), [`name${made.length}`]: 1, [`other${made.length}`]: 1 })),
-  ];
-  for (const [i, way] of ways.entries()) {
-    const object = list();
-    refused('it was released', () => way(echo as never, replace(object as never), object));
-    if (i === 4) continue; // sum takes no list
-    const x = tensor();
-    refused('it was disposed', () => way(sum as never, replace(x), x));
-  }
-  const callee = py.eval('lambda *a: "callee"');
-  refused('it was released', () => callee(trapped(rest, replace(callee as never))));
-  // The numbers are free again afterwards.
-  equal(value(echo(list(), 1)), "((['victim'], 1), {})");
-  equal(value(sum(tensor())), 42);
-});
+    const callee = py.eval('lambda *a: "callee"');
+    equal(value(callee(trapped(rest, replace(callee as never)))), 'callee');
+    equal(value(echo(list(), 1)), "((['victim'], 1), {})");
+    equal(value(sum(tensor())), 42);
+  },
+);
 
 // Bun and Deno have no such hook.
 if (runtime === 'node') {
@@ -257,9 +278,7 @@ if (runtime === 'node') {
         for (let i = 0; i < 4; i++) made.push(Tensor.from([1000, 1000], { dtype: 'int32' }));
         return 'hooked';
       };
-      ok(false, `another tensor was passed: ${sum(x, y)}`);
-    } catch (error) {
-      ok(error instanceof PythonError && error.message.includes('it was disposed'), String(error));
+      equal([value(sum(x, y)), x.isDisposed], [42, true]);
     } finally {
       Error.prepareStackTrace = before;
       setDebug(false);
@@ -291,12 +310,7 @@ testWith(numpy.missing, 'an asynchronous call whose argument is disposed while i
     for (let i = 0; i < 4; i++) made.push(Tensor.from([1000, 1000], { dtype: 'int32' }));
   });
   const sum = py.eval('lambda x: int(__import__("numpy").from_dlpack(x).sum())');
-  try {
-    ok(false, `another tensor was passed: ${await callAsync(sum, x)}`);
-  } catch (error) {
-    ok(error instanceof PythonError && error.message.includes('disposed while it started'), String(error));
-  }
-  equal(calls, 1);
+  equal([await callAsync(sum, x), x.isDisposed, calls], [42, true, 1]);
   for (const tensor of made) tensor.dispose();
 });
 
@@ -361,12 +375,7 @@ testWith(numpy.missing, 'a finalizer that disposes the tensor, at the start of i
   for (let i = 0; i < 2; i++) {
     const x = Tensor.from([1, 2, 3], { dtype: 'float32' });
     py.eval('Dropped')(() => x.dispose())[Symbol.dispose]();
-    try {
-      py.tensor(x, ndarray);
-      ok(false, 'no error');
-    } catch (error) {
-      ok(error instanceof PythonError && error.message.includes('live tensor'), String(error));
-    }
+    equal([String(py.tensor(x, ndarray).tolist()), x.isDisposed], ['[1.0, 2.0, 3.0]', true]);
   }
 });
 
@@ -487,7 +496,7 @@ class Counted:
   const known = () => 1;
   const held = py.callable(known); // Python has an object for it, so each request releases the pin that it made
   const many = Array.from({ length: 1000 }, (_, i) => i); // without a slot for so many the wire would be full soon
-  const { pins } = stats();
+  const { pins } = liveCounts();
   for (let i = 0; i < 80; i++) {
     try {
       counted(producer(2), producer(4), known, ...many);
@@ -502,7 +511,7 @@ class Counted:
       ok(error instanceof PythonError && error.type === 'ValueError', String(error));
     }
   }
-  equal(stats().pins, pins);
+  equal(liveCounts().pins, pins);
   equal(value(held()), 1);
   ok(await settleUntil(() => counted.live === 0), `${counted.live} objects`);
 });

@@ -1,5 +1,15 @@
-import { DLPACK, DLPACK_DEVICE, type DType, fromDLPack, isDLPackError, type ManagedTensor, Tensor } from 'dlpack';
-import { addressOf, stats } from 'dlpack/native';
+import {
+  DLPACK,
+  DLPACK_DEVICE,
+  type DType,
+  fromDLPack,
+  isDLPackError,
+  ManagedFlag,
+  type ManagedTensor,
+  Tensor,
+} from 'dlpack';
+import { liveCounts } from 'dlpack/debug';
+import { addressOf } from 'dlpack/native';
 import { kwargs, type PyObject } from 'dlpack/python';
 import { equal, ok, throws } from '../../assert.js';
 import { runChild } from '../../child.js';
@@ -19,7 +29,7 @@ async function settle(): Promise<void> {
     before = left;
     await collect();
     np.zeros(1);
-    left = stats().imports + stats().exports;
+    left = liveCounts().imports + liveCounts().exports;
   }
 }
 
@@ -61,14 +71,14 @@ testWith(numpy.missing, 'NumPy memory in JavaScript outlives its array and is re
   const weakref = py.import('weakref');
   const a = np.arange(6, kwargs({ dtype: 'int64' }));
   const alive = py.eval('lambda r: lambda: r() is not None')(weakref.ref(a));
-  const imports = stats().imports;
+  const imports = liveCounts().imports;
   const x = fromDLPack(a);
-  equal(stats().imports, imports + 1);
+  equal(liveCounts().imports, imports + 1);
   a[Symbol.dispose]();
   equal(value(alive()), true);
   equal(x.toArray(), [0n, 1n, 2n, 3n, 4n, 5n]);
   x.dispose();
-  ok(await collectUntil(() => stats().imports <= imports));
+  ok(await collectUntil(() => liveCounts().imports <= imports));
   np.zeros(1); // the next use of Python runs delayed releases
   equal(value(alive()), false);
 });
@@ -132,7 +142,7 @@ testWith(numpy.missing, 'read-only stays read-only, in both directions', () => {
   const a = np.arange(3);
   a.setflags(kwargs({ write: false }));
   const x = fromDLPack(a);
-  equal(x.readonly, true);
+  equal(x.isReadOnly, true);
   throws('ReadOnlyError', 'unsafeData', () => x.data);
   const back = np.from_dlpack(x);
   equal(value(back.flags.writeable), false);
@@ -180,12 +190,12 @@ testWith(numpy.missing, 'the keyword arguments of __dlpack__', () => {
 testWith(numpy.missing, 'capsules that are never consumed are released, even while an exception is set', async () => {
   await settle();
   const x = Tensor.from([1, 2, 3]);
-  const before = stats().exports;
+  const before = liveCounts().exports;
   for (const keywords of [{}, { max_version: py.tuple(1, 0) }]) callDlpack(x, keywords)[Symbol.dispose]();
-  equal(stats().exports, before);
+  equal(liveCounts().exports, before);
   const failing = py.eval('lambda x: [x.__dlpack__(), 1 / 0]');
   raises('ZeroDivisionError', 'zero', () => failing(x));
-  ok(await collectUntil(() => stats().exports <= before));
+  ok(await collectUntil(() => liveCounts().exports <= before));
 });
 
 testWith(numpy.missing, 'a capsule is consumed once', () => {
@@ -236,6 +246,36 @@ testWith(numpy.missing, 'JavaScript memory is copied for Python; a foreign consu
   managed.deleter?.();
 });
 
+testWith(numpy.missing, 'a foreign consumer that asks for a copy gets one that is marked', () => {
+  const source = np.linspace(0, 1, 5);
+  const managed = source[DLPACK]({ copy: true }) as ManagedTensor;
+  equal(managed.flags, ManagedFlag.isCopied);
+  new Float64Array(managed.data as ArrayBuffer, managed.byteOffset, 5)[0] = 9;
+  equal(item(source, 0), 0);
+  managed.deleter?.();
+  const external = source[DLPACK]({ copy: true, native: 'only' });
+  equal(fromDLPack({ [DLPACK]: () => external }).isCopied, true);
+  for (const request of [null, { copy: false }]) {
+    const shared = source[DLPACK](request) as ManagedTensor;
+    equal(shared.flags, 0);
+    new Float64Array(shared.data as ArrayBuffer, shared.byteOffset, 5)[0] = 9;
+    equal(item(source, 0), 9);
+    shared.deleter?.();
+  }
+});
+
+testWith(numpy.missing, 'a foreign consumer gets the errors of the protocol', () => {
+  const x = np.zeros(2);
+  for (const request of [
+    { device: { type: 2, id: 0 }, native: true },
+    { stream: 1n },
+    { device: { type: 99, id: 0 } },
+  ]) {
+    throws('BufferError', '', () => x[DLPACK](request));
+  }
+  throws('TypeError', 'copy', () => x[DLPACK]({ copy: 1 }));
+});
+
 testWith(numpy.missing, 'options of py.tensor that are not an object throw', () => {
   const x = Tensor.from([1]);
   for (const bad of [true, null, 'copy', []]) {
@@ -245,8 +285,8 @@ testWith(numpy.missing, 'options of py.tensor that are not an object throw', () 
 
 testWith(numpy.missing, 'a request that is not an object throws', () => {
   const x = np.zeros(2);
-  for (const wrong of [null, 5, []]) throws('TypeError', 'for options', () => x[DLPACK](wrong));
-  throws('TypeError', 'the numbers type and id', () => x[DLPACK]({ device: 'cpu' }));
+  for (const wrong of [5, []]) throws('TypeError', 'for request', () => x[DLPACK](wrong));
+  throws('TypeError', 'the integers { type, id }', () => x[DLPACK]({ device: 'cpu' }));
   throws('TypeError', 'a bigint or null', () => fromDLPack(x, { stream: {} as never }));
 });
 
@@ -414,14 +454,14 @@ testWith(tvmFfi.missing, 'tvm_ffi uses our exchange table, and we use the table 
 testWith(numpy.missing, 'deleters on a Python thread', () => {
   const threading = py.import('threading');
   const x = Tensor.from([1, 2, 3]);
-  const exports = stats().exports;
+  const exports = liveCounts().exports;
   const holder = np.from_dlpack(x);
   const box = py.eval('lambda a: [a]')(holder);
   holder[Symbol.dispose]();
   const thread = threading.Thread(kwargs({ target: box.clear }));
   thread.start();
   thread.join();
-  equal(stats().exports, exports);
+  equal(liveCounts().exports, exports);
 });
 
 testWith(numpy.missing, 'the process ends cleanly with live objects', () => {

@@ -1,7 +1,7 @@
 /** Numbers, strings and bytes at their limits, on each of the ways between Python and JavaScript. */
 
 import { Tensor } from 'dlpack';
-import { stats } from 'dlpack/native';
+import { liveCounts } from 'dlpack/debug';
 import { callAsync, kwargs, type PythonError } from 'dlpack/python';
 import { equal, ok, throws } from '../../assert.js';
 import { runChild } from '../../child.js';
@@ -146,7 +146,7 @@ testWith(pythonMissing, 'containers of any length arrive whole and in order', as
 });
 
 testWith(pythonMissing, 'long containers of tensors and functions leave nothing behind, also after an error', () => {
-  const before = stats().storages;
+  const before = liveCounts().storages;
   const tensors = many(5000, (i) => Tensor.from([i]));
   equal(py.eval('lambda all: (len(all), all[-1].shape[0])[0]')(tensors), 5000);
   equal(py.eval('lambda all: all[-1]()')(many(40_000, (i) => () => i)), 39_999);
@@ -156,7 +156,7 @@ testWith(pythonMissing, 'long containers of tensors and functions leave nothing 
   );
   for (const tensor of tensors) tensor.dispose();
   py.eval('None'); // drops what was released
-  equal(stats().storages, before);
+  equal(liveCounts().storages, before);
 });
 
 testWith(pythonMissing, 'a long container that contains itself is refused', () => {

@@ -110,9 +110,9 @@ testWith(numpy.missing, "contiguous memory has no strides in the array interface
 });
 
 testWith(pythonMissing, 'shapes print as tuples, and the stream may be a positional argument', () => {
-  equal(String(py.tensor(Tensor.zeros([3], 'int8'))), '<dlpack.Tensor shape=(3,) dtype=(0, 8, 1) device=(1, 0)>');
-  equal(String(py.tensor(Tensor.zeros([], 'int8'))), '<dlpack.Tensor shape=() dtype=(0, 8, 1) device=(1, 0)>');
-  ok(String(py.tensor(Tensor.zeros(new Array(64).fill(1), 'int8'))).endsWith('device=(1, 0)>'));
+  equal(String(py.tensor(Tensor.zeros([3], 'int8'))), '<dlpack.Tensor shape=(3,) dtype=int8 device=cpu>');
+  equal(String(py.tensor(Tensor.zeros([], 'int8'))), '<dlpack.Tensor shape=() dtype=int8 device=cpu>');
+  ok(String(py.tensor(Tensor.zeros(new Array(64).fill(1), 'int8'))).endsWith('device=cpu>'));
   const take = py.eval('lambda t, *a: type(t.__dlpack__(*a)).__name__');
   equal(value(take(Tensor.zeros([3], 'int8'), null)), 'PyCapsule');
   raises('ValueError', 'Expected None for stream', () => take(Tensor.zeros([3], 'int8'), 7));
@@ -256,9 +256,10 @@ NAME = b'used_dltensor_versioned'
     [17, 8, 1],
     [99, 8, 1],
     [2, 7, 1],
-    [2, 32, 77],
+    [18, 64, 1],
+    [2, 32, 22],
   ]) {
-    equal(value(make(x, code, bits, device)), 'Expected a dtype and a device of DLPack 1.3');
+    equal(value(make(x, code, bits, device)), 'Expected a dtype and a device that this version of dlpack knows');
   }
 });
 
@@ -331,7 +332,7 @@ testWith(torch.missing, 'a PyTorch tensor of whole floats', () => {
 });
 
 testWith(pythonMissing, 'errors for likely mistakes suggest the right code', () => {
-  throws('TypeError', 'Tensor.wrap(array)', () => py.eval('len')(new Float32Array(3)));
+  throws('TypeError', 'or Tensor.adopt(array)', () => py.eval('len')(new Float32Array(3)));
   throws('TypeError', 'py.getItem(x, 1)', () => py.eval('[1, 2]')[1]);
   throws('TypeError', 'py.setItem(x, 1, v)', () => {
     py.eval('[1, 2]')[1] = 3;

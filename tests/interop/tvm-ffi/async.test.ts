@@ -1,7 +1,17 @@
 import { Tensor } from 'dlpack';
-import { addressOf, stats } from 'dlpack/native';
-import { callAsync, DataType, type FFIFunction, loadModule, Shape, TVMFFIError, withStream } from 'dlpack/tvm-ffi';
-import { equal, ok, rejection } from '../../assert.js';
+import { liveCounts } from 'dlpack/debug';
+import { addressOf } from 'dlpack/native';
+import {
+  callAsync,
+  DataType,
+  type FFIFunction,
+  fromNDAlloc,
+  loadModule,
+  Shape,
+  TVMFFIError,
+  withStream,
+} from 'dlpack/tvm-ffi';
+import { equal, ok, rejection, throws } from '../../assert.js';
 import { runChild } from '../../child.js';
 import { collectUntil, testWith } from '../../harness.js';
 import { caught, kernelsMissing, kernelsPath, probe, testing } from './peer.js';
@@ -62,12 +72,12 @@ testWith(
   kernelsMissing,
   'tensors that are disposed meanwhile stay alive for the call and are released after it',
   async () => {
-    const before = stats().storages;
+    const before = liveCounts().storages;
     const x = Tensor.from([1, 2, 3], { dtype: 'float32' });
     const sum = callAsync(probe('sum_owned'), x);
     x.dispose();
     equal(await sum, 6);
-    ok(await collectUntil(() => stats().storages <= before));
+    ok(await collectUntil(() => liveCounts().storages <= before));
   },
 );
 
@@ -77,12 +87,25 @@ testWith(
   async () => {
     const memory = Tensor.zeros([1], 'float32');
     const allocator = { allocData: () => addressOf(memory), freeData() {} };
-    const x = Tensor.fromNDAlloc(allocator, [1], 'float32', 'cuda:2');
+    const x = fromNDAlloc(allocator, [1], 'float32', 'cuda:2');
     const inside = withStream('cuda:2', 0x55n, () => callAsync(probe('stream_of'), x));
     equal(await inside, 0x55);
     equal(await callAsync(probe('stream_of'), x), 0);
   },
 );
+
+testWith(kernelsMissing, 'a signal stops the waiting, before the call and during it', async () => {
+  const reason = { why: 'enough' };
+  const echo = testing('echo');
+  ok((await rejection(callAsync.with({ signal: AbortSignal.abort(reason) })(echo, 1))) === reason);
+  const controller = new AbortController();
+  const pending = callAsync.with({ signal: controller.signal })(echo, 1);
+  controller.abort(reason); // before the event loop settles the call
+  ok((await rejection(pending)) === reason);
+  equal(await callAsync.with({ signal: new AbortController().signal })(echo, 2), 2);
+  throws('TypeError', 'an AbortSignal for signal', () => callAsync.with({ signal: 5 as never }));
+  throws('TypeError', "did you mean 'signal'?", () => callAsync.with({ singal: 5 } as never));
+});
 
 testWith(kernelsMissing, 'arguments that another thread cannot use are refused', async () => {
   const wrapped = await rejection<Error>(callAsync(probe('sum_view'), Tensor.wrap(new Float32Array(2))));
@@ -99,6 +122,6 @@ testWith(kernelsMissing, 'a full wire leaves nothing behind, and a call that end
   const { code, signal, output } = runChild(import.meta.url, './children/full-wire.js');
   equal(
     [code, signal, output],
-    [0, null, 'BufferError 0\nRuntimeError 0\nDisposedError\nRecursionError 0\na string of some length\n'],
+    [0, null, 'BufferError 0\ninside\nDisposedError\nRecursionError 0\na string of some length\n'],
   );
 });

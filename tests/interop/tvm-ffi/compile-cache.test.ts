@@ -1,7 +1,17 @@
 /** The cache of compiled kernels: what is built again, processes that build at once, and who can write to it. */
 
-import { spawn } from 'node:child_process';
-import { chmodSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { spawn, spawnSync } from 'node:child_process';
+import {
+  chmodSync,
+  chownSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type CompileOptions, compile, compileLibrary } from 'dlpack/tvm-ffi';
@@ -91,11 +101,13 @@ testWith(kernelsMissing || windows, 'a cache that others can write to is refused
     for (const mode of [0o777, 0o720]) {
       chmodSync(kernels, mode);
       await refused(); // one that is found
-      await rejects('LoadError', 'chmod 700', compileLibrary({ ...options, flags: [`-D${mode}`] })); // and a new one
+      await rejects('LoadError', 'chmod go-w', compileLibrary({ ...options, flags: [`-D${mode}`] })); // and a new one
     }
     chmodSync(kernels, 0o700);
-    chmodSync(folder, 0o777);
-    await refused();
+    for (const mode of [0o777, 0o775]) {
+      chmodSync(folder, mode);
+      await refused();
+    }
     chmodSync(folder, 0o1777);
     await compileLibrary(options);
     equal(lines().length, 6);
@@ -103,6 +115,92 @@ testWith(kernelsMissing || windows, 'a cache that others can write to is refused
       readdirSync(kernels).filter((name) => !/^[0-9a-f]{64}\.(so|json)$/.test(name)),
       [],
     );
+  }),
+);
+
+testWith(kernelsMissing || windows, 'every folder above the cache counts, behind links, too', () =>
+  withFolder(async (folder) => {
+    const { compiler } = standIn(folder);
+    const outer = join(folder, 'outer');
+    const cache = join(outer, 'inner', 'cache');
+    const link = join(folder, 'link');
+    mkdirSync(cache, { recursive: true });
+    symlinkSync(cache, link);
+    const options: CompileOptions = { cpp: add, compiler };
+    const first = await compileLibrary({ ...options, cache: link });
+    equal(first.startsWith(realpathSync(cache)), true, 'the real path is returned');
+    for (const [at, mode] of [
+      [outer, 0o777],
+      [outer, 0o775],
+      [join(outer, 'inner'), 0o757],
+    ] as const) {
+      chmodSync(at, mode);
+      for (const given of [cache, link]) await rejects('LoadError', at, compileLibrary({ ...options, cache: given }));
+      chmodSync(at, 0o755);
+    }
+    equal(await compileLibrary({ ...options, cache }), first);
+  }),
+);
+
+const notRoot = process.geteuid?.() === 0 ? false : 'root, to make a folder of another user';
+
+testWith(
+  kernelsMissing || notRoot,
+  'a sticky folder of another user is refused, because its owner can replace files',
+  () =>
+    withFolder(async (folder) => {
+      const { compiler } = standIn(folder);
+      const theirs = join(folder, 'theirs');
+      mkdirSync(theirs);
+      chownSync(theirs, 65534, 65534);
+      chmodSync(theirs, 0o1777);
+      const options: CompileOptions = { cpp: add, compiler };
+      await rejects('LoadError', 'owner 65534 and mode 1777', compileLibrary({ ...options, cache: theirs }));
+      // The same holds for the folder in which the compiler works.
+      await withTemporary(theirs, () =>
+        rejects(
+          'LoadError',
+          'other users can write to the temporary folder',
+          compileLibrary({ ...options, cache: folder }),
+        ),
+      );
+      equal(
+        readdirSync(theirs).filter((name) => name !== 'kernels'),
+        [],
+      );
+    }),
+);
+
+/** Runs an action with another folder for temporary files. */
+async function withTemporary(folder: string, action: () => Promise<unknown>): Promise<void> {
+  const { TMPDIR } = process.env;
+  process.env.TMPDIR = folder;
+  try {
+    await action();
+  } finally {
+    if (TMPDIR === undefined) delete process.env.TMPDIR;
+    else process.env.TMPDIR = TMPDIR;
+  }
+}
+
+testWith(kernelsMissing || windows, 'a temporary folder that cannot be used is a typed error', () =>
+  withFolder(async (folder) => {
+    const { compiler } = standIn(folder);
+    const refused = (text: string, cpp: string) => () =>
+      rejects('LoadError', text, compileLibrary({ cpp, compiler, cache: folder }));
+    await withTemporary(join(folder, 'missing'), refused('ENOENT', `${add}\n`));
+    await withTemporary('/proc', refused('the temporary folder cannot be written', `${add}\n\n`));
+    const small = join(folder, 'small');
+    mkdirSync(small);
+    // Only root can mount, and not everywhere.
+    if (spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=4k,mode=700', 'tmpfs', small]).status !== 0) return;
+    try {
+      await withTemporary(small, refused('ENOSPC', `${add} // ${'x'.repeat(100_000)}`));
+      equal(spawnSync('mount', ['-o', 'remount,ro', small]).status, 0);
+      await withTemporary(small, refused('EROFS', `${add}\n\n\n`));
+    } finally {
+      spawnSync('umount', [small]);
+    }
   }),
 );
 

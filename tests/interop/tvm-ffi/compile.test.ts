@@ -256,6 +256,13 @@ testWith(kernelsMissing, 'missing tools and wrong options give errors', () =>
     await rejects('TypeError', 'a command', compile({ ...options, compiler: [] }));
     await rejects('TypeError', 'a folder', compile({ ...options, headers: 1 as never }));
     await rejects('TypeError', 'a folder', compile({ ...options, cache: 1 as never }));
+    await rejects('ValueError', 'not empty', compile({ ...options, cache: '' }));
+    for (const option of ['flags', 'linkFlags', 'cudaFlags', 'includes', 'compiler', 'cache', 'headers']) {
+      const value = ['cache', 'headers'].includes(option) ? 'a\0b' : ['a\0b'];
+      await rejects('ValueError', 'NUL', compile({ ...options, [option]: value } as never));
+    }
+    await rejects('ValueError', 'NUL', compile({ ...options, compiler: '\0' }));
+    await rejects('CompileError', 'wrote no library', compile({ ...options, compiler: 'true' }));
     await rejects('TypeError', "did you mean 'flags'", compile({ ...options, flag: [] } as never));
   }),
 );

@@ -1,6 +1,6 @@
 /** Containers and arguments of any length and depth, in both directions. */
 
-import { Tensor } from 'dlpack';
+import { Tensor, type TensorView } from 'dlpack';
 import {
   ArrayView,
   callAsync,
@@ -74,7 +74,7 @@ testWith(ffiMissing, 'long strings, bytes, tensors and functions in a long array
   equal(x.get(0), 7);
 });
 
-for (const depth of [1, 12, 13, 62, 63, 1000, 9000]) {
+for (const depth of [1, 12, 13, 62, 63, 200]) {
   testWith(ffiMissing, `${depth} levels`, () => {
     equal(depthOf(testing('echo')(nested(depth))), depth);
     let map: Map<string, unknown> = new Map();
@@ -103,7 +103,7 @@ testWith(ffiMissing, 'a container after as many elements as one batch on the wir
 testWith(ffiMissing, 'an array that contains itself, and a list that contains itself', () => {
   const cycle: unknown[] = [1];
   cycle.push(cycle);
-  throws('ValueError', '10000 deep', () => testing('echo')(cycle));
+  throws('ValueError', '200 deep', () => testing('echo')(cycle));
   equal(testing('echo')([1]), [1]); // the stack of slots is as it was
 });
 
@@ -126,6 +126,11 @@ testWith(kernelsMissing, 'more arguments than slots, in calls, in callbacks and 
   const wrapped = Tensor.wrap(new Float32Array([5]));
   testing('nop')(...count(3000), wrapped);
   equal(wrapped.get(0), 5);
+  const lent = count(300).map((i) => Tensor.wrap(new Float32Array([i])));
+  const seen: unknown[] = [];
+  const see = (...views: TensorView[]) => void seen.push(views.map((view) => view.toArray()[0]));
+  for (let i = 0; i < 2; i++) testing('apply')(see, ...lent);
+  equal(seen, [count(300), count(300)]);
 });
 
 testWith(ffiMissing, 'an element that throws leaves nothing behind', () => {

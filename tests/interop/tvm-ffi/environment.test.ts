@@ -1,6 +1,16 @@
 import { type Device, Tensor } from 'dlpack';
 import { addressOf, exchangeApi } from 'dlpack/native';
-import { currentStream, DataType, type FFIFunction, loadModule, Shape, setAllocator, withStream } from 'dlpack/tvm-ffi';
+import {
+  currentStream,
+  DataType,
+  type FFIFunction,
+  fromEnvAlloc,
+  fromNDAlloc,
+  loadModule,
+  Shape,
+  setAllocator,
+  withStream,
+} from 'dlpack/tvm-ffi';
 import { equal, ok, throws } from '../../assert.js';
 import { testWith } from '../../harness.js';
 import { caught, ffiMissing, kernelsMissing, kernelsPath, probe, raises } from './peer.js';
@@ -72,7 +82,7 @@ testWith(kernelsMissing, 'kernels allocate with a JavaScript allocator', () => {
     const y = probe('allocate')(new Shape([2, 3]), new DataType('int16')) as Tensor<'int16'>;
     equal([y.shape, y.dtype, made.length], [[2, 3], 'int16', 1]);
     equal(addressOf(y), addressOf(made[0] as Tensor));
-    equal(addressOf(Tensor.fromEnvAlloc([2], 'int16')), addressOf(made[1] as Tensor));
+    equal(addressOf(fromEnvAlloc([2], 'int16')), addressOf(made[1] as Tensor));
     const refused = new RangeError('no memory today');
     setAllocator(() => {
       throw refused;
@@ -80,7 +90,7 @@ testWith(kernelsMissing, 'kernels allocate with a JavaScript allocator', () => {
     equal(caught(() => probe('allocate')(new Shape([1]), new DataType('int8'))) === refused, true);
     setAllocator((() => 5) as never);
     throws('TypeError', 'a Tensor', () => probe('allocate')(new Shape([1]), new DataType('int8')));
-    throws('TypeError', 'a Tensor', () => Tensor.fromEnvAlloc([2], 'int16'));
+    throws('TypeError', 'a Tensor', () => fromEnvAlloc([2], 'int16'));
     // Kernels write the memory that they requested.
     for (const wrong of [
       () => Tensor.zeros([1], 'float32'),
@@ -92,7 +102,7 @@ testWith(kernelsMissing, 'kernels allocate with a JavaScript allocator', () => {
       throws('BufferError', 'a writable row-major tensor of float32 [4]', () => iota(4));
     }
     setAllocator(allocatorAddress());
-    equal(Tensor.fromEnvAlloc([2, 3], 'float64').nbytes, 48);
+    equal(fromEnvAlloc([2, 3], 'float64').nbytes, 48);
     equal((probe('allocate')(new Shape([1]), new DataType('int8')) as Tensor).nbytes, 1);
   } finally {
     setAllocator(null);
@@ -112,7 +122,7 @@ testWith(kernelsMissing, 'a JavaScript allocator refuses even if the caller pass
 
 /** The C allocator of the exchange table, read out of it. */
 function allocatorAddress(): bigint {
-  const table = Tensor.fromNDAlloc({ allocData: () => exchangeApi(), freeData() {} }, [7], 'uint64', 'cpu');
+  const table = fromNDAlloc({ allocData: () => exchangeApi(), freeData() {} }, [7], 'uint64', 'cpu');
   return (table as Tensor<'uint64'>).get(2) as bigint;
 }
 

@@ -1,6 +1,6 @@
 /** Types that JavaScript defines. */
 
-import { stats } from 'dlpack/native';
+import { liveCounts } from 'dlpack/debug';
 import { type FFIFunction, getGlobalFunc, isInstance, List, registerObject, sameAs } from 'dlpack/tvm-ffi';
 import { equal, ok, throws } from '../../assert.js';
 import { collect, collectUntil, testWith } from '../../harness.js';
@@ -87,7 +87,7 @@ testWith(kernelsMissing, 'native objects of many objects are released, and their
     id = 0;
   }
   registerObject('dlpack.test.Small', Small, { fields: ['id'] });
-  const before = stats();
+  const before = liveCounts();
   const refs: WeakRef<Small>[] = [];
   const pass = () => {
     const objects = Array.from({ length: 2000 }, () => new Small());
@@ -99,7 +99,7 @@ testWith(kernelsMissing, 'native objects of many objects are released, and their
   };
   for (let round = 0; round < 3; round++) pass();
   ok(await collectUntil(() => refs.every((ref) => ref.deref() === undefined)), 'released');
-  ok(await collectUntil(() => stats().imports <= before.imports), JSON.stringify({ before, now: stats() }));
+  ok(await collectUntil(() => liveCounts().imports <= before.imports), JSON.stringify({ before, now: liveCounts() }));
 });
 
 testWith(ffiMissing, 'native code releases the objects', async () => {

@@ -1,7 +1,8 @@
 /** One process, one library, two hosts: Python's tvm_ffi with PyTorch's tensors, and this package with its own. */
 
 import { fromDLPack, Tensor } from 'dlpack';
-import { addressOf, stats } from 'dlpack/native';
+import { liveCounts } from 'dlpack/debug';
+import { addressOf } from 'dlpack/native';
 import { type PyObject, PythonError } from 'dlpack/python';
 import {
   asModule,
@@ -138,12 +139,12 @@ testWith(torchMissing, 'memory that kernels allocate belongs to the host that ca
   const theirs = pythonModule(probePath);
   for (let i = 0; i < 5; i++) await collect();
   py.import('sys'); // the next use of Python releases objects of earlier tests
-  const before = stats().storages;
+  const before = liveCounts().storages;
   const t = theirs.allocate_like(torch.module.ones(4));
-  equal([value(t.__class__.__name__), stats().storages], ['Tensor', before]);
+  equal([value(t.__class__.__name__), liveCounts().storages], ['Tensor', before]);
   ok(value(torch.module.is_tensor(t)), 'PyTorch’s own class');
   const y = probe('allocate_like')(floats([1, 2, 3])) as Tensor<'float32'>;
-  ok(stats().storages > before && addressOf(y) % 256n === 0n);
+  ok(liveCounts().storages > before && addressOf(y) % 256n === 0n);
   // Without a tensor of a framework Python sets no allocator, so it uses ours on this thread.
   const plain = pythonModule(kernelsPath).iota(3);
   equal(fromDLPack(plain).toArray(), [0, 1, 2]);
@@ -267,11 +268,11 @@ made = tvm_ffi.get_global_func('dlpack.test.made')
 def many(): return [len(made()) for i in range(50)]
 `);
     for (let i = 0; i < 5; i++) await collect();
-    const before = stats();
+    const before = liveCounts();
     equal(value(py.eval('sum(many())')), 50);
     ok(
-      await collectUntil(() => stats().exports <= before.exports && stats().storages <= before.storages),
-      JSON.stringify({ before, now: stats() }),
+      await collectUntil(() => liveCounts().exports <= before.exports && liveCounts().storages <= before.storages),
+      JSON.stringify({ before, now: liveCounts() }),
     );
     removeGlobalFunc('dlpack.test.made');
   },
@@ -280,7 +281,7 @@ def many(): return [len(made()) for i in range(50)]
 const fromPython = (list: unknown): Iterable<number> => list as Iterable<number>;
 
 testWith(pythonMissing, 'values and errors cross between the hosts', async () => {
-  const before = stats();
+  const before = liveCounts();
   py.exec(`
 import tvm_ffi
 class Box: pass
@@ -383,7 +384,7 @@ tvm_ffi.register_global_func("dlpack.test.text", text)
   raisesInPython('KeyError', 'of Python', () => tvmFfi.module.get_global_func('dlpack.test.pass_on')());
   y.dispose();
   x.dispose();
-  ok(await collectUntil(() => stats().storages <= before.storages), JSON.stringify({ before, now: stats() }));
+  ok(await collectUntil(() => liveCounts().storages <= before.storages), JSON.stringify({ before, now: liveCounts() }));
 });
 
 testWith(pythonMissing, 'a JavaScript function that Python calls while it keeps the GIL calls Python', () => {

@@ -1,12 +1,14 @@
 /** User code that runs in the middle of each kind of request, and makes requests of every kind itself. */
 
 import { ConsumedError, DLPACK, type DLPackRequest, Tensor } from 'dlpack';
-import { importManaged, setDebug } from 'dlpack/native';
+import { setDebug } from 'dlpack/debug';
+import { importManaged } from 'dlpack/native';
 import {
   callAsync,
   currentStream,
   DataType,
   Dict,
+  fromEnvAlloc,
   getGlobalFunc,
   List,
   RValue,
@@ -22,6 +24,7 @@ import {
 import { equal, ok } from '../../assert.js';
 import { runChild } from '../../child.js';
 import { runtime, testWith } from '../../harness.js';
+import { stormOfLayouts } from '../../layout-storm.js';
 import { peer, peerMissing } from '../../native/peer.js';
 import { kernelsMissing, probe, raises, testing } from './peer.js';
 
@@ -98,6 +101,33 @@ testWith(kernelsMissing, 'while arguments are written', () => {
       [1, 2, 3],
     ],
   );
+});
+
+testWith(kernelsMissing, 'thousands of other layouts, while arguments are written and in a callback', () => {
+  const x = Tensor.from([[1, 2, 3]], { dtype: 'float64' });
+  const between = { [TVM_FFI_VALUE]: () => stormOfLayouts() };
+  for (let call = 0; call < 3; call++) {
+    const [first, , last] = getGlobalFunc('ffi.Array')(x, between, x.transpose()) as [Tensor, unknown, Tensor];
+    equal(
+      [first.shape, last.shape, last.toArray()],
+      [
+        [1, 3],
+        [3, 1],
+        [[1], [2], [3]],
+      ],
+    );
+    const back = testing('apply')((y: Tensor) => {
+      stormOfLayouts();
+      return y.transpose();
+    }, x) as Tensor;
+    equal(
+      [back.shape, back.strides],
+      [
+        [3, 1],
+        [1, 3],
+      ],
+    );
+  }
 });
 
 // Bun and Deno have no such hook.
@@ -194,7 +224,7 @@ testWith(kernelsMissing, 'in allocators', () => {
   });
   try {
     equal((probe('allocate')(new Shape([3]), new DataType('int8')) as Tensor).nbytes, 3);
-    equal(Tensor.fromEnvAlloc([2], 'int16').nbytes, 4);
+    equal(fromEnvAlloc([2], 'int16').nbytes, 4);
   } finally {
     setAllocator(null);
   }

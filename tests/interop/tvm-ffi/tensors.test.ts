@@ -1,9 +1,11 @@
 import { DLPACK, DLPACK_DEVICE, type ManagedTensor, Tensor, TensorView } from 'dlpack';
-import { addressOf, exportManaged, importManaged, releaseManaged, stats } from 'dlpack/native';
+import { liveCounts } from 'dlpack/debug';
+import { addressOf, exportManaged, importManaged, releaseManaged } from 'dlpack/native';
 import {
   type DataType,
   type DeviceValue,
   type FFIFunction,
+  getGlobalFunc,
   loadModule,
   type OpaquePointer,
   type Shape,
@@ -110,7 +112,7 @@ testWith(ffiMissing, 'a returned tensor has its own memory again and stays read-
   equal(y.toArray(), [1, 2]);
   const shared = new Float32Array(new SharedArrayBuffer(8));
   const readonly = Tensor.wrap(shared, { readonly: true });
-  equal((testing('echo')(readonly) as Tensor).readonly, true);
+  equal((testing('echo')(readonly) as Tensor).isReadOnly, true);
   equal((testing('echo')(floats([1, 2, 3]).slice([1, 3])) as Tensor).toArray(), [2, 3]);
 });
 
@@ -118,7 +120,7 @@ testWith(
   kernelsMissing,
   'an argument that is returned is another owner, even if the argument was disposed meanwhile',
   async () => {
-    const before = stats();
+    const before = liveCounts();
     const x = floats([1, 2, 3]);
     const y = probe('call_then_return')(() => {}, x) as Tensor;
     ok(y !== x && y instanceof Tensor);
@@ -139,8 +141,8 @@ testWith(
     equal(addressOf(inside), addressOf(taken));
     for (const tensor of [inside, taken]) tensor.dispose();
     ok(
-      await collectUntil(() => stats().storages <= before.storages && stats().exports <= before.exports),
-      JSON.stringify({ before, now: stats() }),
+      await collectUntil(() => liveCounts().storages <= before.storages && liveCounts().exports <= before.exports),
+      JSON.stringify({ before, now: liveCounts() }),
     );
   },
 );
@@ -160,27 +162,27 @@ testWith(kernelsMissing, 'native tensors arrive without a copy and are released 
 });
 
 testWith(kernelsMissing, 'a kernel may keep a tensor that JavaScript disposed', async () => {
-  const before = stats().storages;
+  const before = liveCounts().storages;
   const x = floats([1, 2, 3]);
   probe('keep')(x);
   x.dispose();
-  equal(stats().storages, before + 1);
+  equal(liveCounts().storages, before + 1);
   const kept = probe('kept')() as Tensor;
   equal(probe('sum_owned')(kept), 6);
   kept.dispose();
   probe('forget_on_thread')();
-  ok(await collectUntil(() => stats().storages <= before));
+  ok(await collectUntil(() => liveCounts().storages <= before));
 });
 
 testWith(kernelsMissing, 'a tensor disposed by a callback outlives the call it is an argument of', async () => {
-  const before = stats().storages;
+  const before = liveCounts().storages;
   const x = floats([1, 2, 3]);
   const seen = probe('with_view')((view: TensorView) => {
     x.dispose();
     return view.get(0) as number;
   }, x);
   equal(seen, 1);
-  ok(await collectUntil(() => stats().storages <= before));
+  ok(await collectUntil(() => liveCounts().storages <= before));
   throws('DisposedError', '', () => probe('sum_view')(x));
 });
 
@@ -201,32 +203,32 @@ testWith(
   async () => {
     const x = floats([1, 2, 3, 4]);
     const nop = testing('nop');
-    const before = stats().exports;
+    const before = liveCounts().exports;
     for (let i = 0; i < 1000; i++) {
       const view = x.slice([i % 4, 4]);
       nop(view, x);
       nop(view);
     }
-    ok(await collectUntil(() => stats().exports <= before + 2), `${stats().exports - before} objects alive`);
+    ok(await collectUntil(() => liveCounts().exports <= before + 2), `${liveCounts().exports - before} objects alive`);
   },
 );
 
 testWith(kernelsMissing, 'the first call that uses a tensor makes an object for its own length', () => {
-  const before = stats();
+  const before = liveCounts();
   const x = floats([1, 2, 3]);
   equal(probe('sum_owned')(x), 6);
-  equal(stats().exports, before.exports);
+  equal(liveCounts().exports, before.exports);
   equal(probe('sum_owned')(x), 6);
-  equal(stats().exports, before.exports + 1);
+  equal(liveCounts().exports, before.exports + 1);
   const view = floats([4, 5]).view();
   equal(probe('sum_view')(view), 9);
-  equal(stats().exports, before.exports + 1);
+  equal(liveCounts().exports, before.exports + 1);
   x.dispose();
-  equal(stats().exports, before.exports);
+  equal(liveCounts().exports, before.exports);
 });
 
 testWith(kernelsMissing, 'a tensor that its first call returns shares its memory', async () => {
-  const before = stats();
+  const before = liveCounts();
   const x = floats([1, 2, 3]);
   const y = testing('echo')(x) as Tensor;
   y.set(0, 9);
@@ -234,18 +236,18 @@ testWith(kernelsMissing, 'a tensor that its first call returns shares its memory
   x.dispose();
   equal(y.toArray(), [9, 2, 3]);
   y.dispose();
-  equal(stats().exports, before.exports);
-  ok(await collectUntil(() => stats().storages <= before.storages)); // the collector releases a buffer that was shown
+  equal(liveCounts().exports, before.exports);
+  ok(await collectUntil(() => liveCounts().storages <= before.storages)); // the collector releases a buffer that was shown
 });
 
 testWith(kernelsMissing, 'a tensor that its first call returns after a callback has disposed it', async () => {
-  const before = stats();
+  const before = liveCounts();
   const x = floats([1, 2, 3]);
   const y = probe('call_then_return')(() => x.dispose(), x) as Tensor;
   equal([x.isDisposed, y.toArray()], [true, [1, 2, 3]]);
   y.dispose();
-  equal(stats().exports, before.exports);
-  ok(await collectUntil(() => stats().storages <= before.storages)); // the collector releases a buffer that was shown
+  equal(liveCounts().exports, before.exports);
+  ok(await collectUntil(() => liveCounts().storages <= before.storages)); // the collector releases a buffer that was shown
 });
 
 testWith(kernelsMissing, 'the code of a later argument disposes a tensor, and another takes its handle', () => {
@@ -258,7 +260,8 @@ testWith(kernelsMissing, 'the code of a later argument disposes a tensor, and an
       return other[DLPACK]({}) as ManagedTensor;
     },
   };
-  throws('DisposedError', '', () => testing('nop')(x, hostile));
+  const [first] = getGlobalFunc('ffi.Array')(x, hostile) as [Tensor];
+  equal([x.isDisposed, first.toArray()], [true, [1, 2, 3]]);
   equal((other as Tensor | null)?.toArray(), [7, 8, 9]);
 });
 
@@ -280,12 +283,9 @@ testWith(kernelsMissing, 'a trap of a proxy disposes a tensor at any time before
       return Object.prototype;
     };
     result.fill(0);
-    const error = caught(() => addOne?.(x, new Proxy({ [DLPACK]: () => managed }, { getPrototypeOf })));
+    addOne?.(x, new Proxy({ [DLPACK]: () => managed }, { getPrototypeOf }));
     isDisposed = x.isDisposed;
-    equal(
-      [(error as Error | null)?.name, [...result]],
-      isDisposed ? ['DisposedError', [0, 0, 0]] : [undefined, [2, 3, 4]],
-    );
+    equal([...result], [2, 3, 4]);
   }
 });
 
@@ -307,12 +307,10 @@ testWith(kernelsMissing, 'a tensor that has an object is disposed while a call r
       return isTensor(tensor);
     };
     Object.defineProperty(Tensor, Symbol.hasInstance, { configurable: true, value });
-    try {
-      throws('DisposedError', '', () => addOne(x, y));
-    } finally {
-      Reflect.deleteProperty(Tensor, Symbol.hasInstance);
-    }
-    equal([x.isDisposed, y.toArray()], [true, [0, 0, 0]]);
+    const error = caught(() => addOne(x, y));
+    Reflect.deleteProperty(Tensor, Symbol.hasInstance);
+    const expected = left === 0 ? ['DisposedError', [0, 0, 0]] : [undefined, [2, 3, 4]];
+    equal([x.isDisposed, [(error as Error | null)?.name, y.toArray()]], [true, expected]);
   }
 });
 

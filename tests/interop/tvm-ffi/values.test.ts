@@ -4,6 +4,7 @@ import {
   DeviceValue,
   Dict,
   FFIObject,
+  getGlobalFunc,
   List,
   OpaquePointer,
   RValue,
@@ -12,6 +13,7 @@ import {
   TVM_FFI_VALUE,
   TVMFFIError,
   toFunction,
+  UNCHANGED,
 } from 'dlpack/tvm-ffi';
 import { equal, ok, throws } from '../../assert.js';
 import { testWith } from '../../harness.js';
@@ -202,8 +204,6 @@ testWith(ffiMissing, 'values that have no native type are refused and leave noth
   throws('TypeError', 'Promise', () => echo(Promise.resolve()));
   throws('TypeError', 'Tensor.wrap of a typed array', () => echo(new Float32Array(2)));
   throws('TypeError', 'Date', () => echo([1, new Date(0)]));
-  throws('ValueError', '64 signed bits', () => echo(2n ** 63n));
-  throws('ValueError', '64 signed bits', () => echo(-(2n ** 63n) - 1n));
   const hostile = {
     get x() {
       throw new RangeError('from a getter');
@@ -267,4 +267,40 @@ testWith(kernelsMissing, 'objects that stand for another value', () => {
   throws('TypeError', 'the address of an object', () => echo({ [TVM_FFI_OBJECT]: () => 5 }));
   const error = new RangeError('too far');
   ok(echo(error) === error);
+});
+
+testWith(ffiMissing, 'integers of any length keep their value, alone and in containers', () => {
+  const echo = testing('echo');
+  const values: bigint[] = [];
+  for (const bits of [63n, 64n, 65n, 127n, 128n, 129n, 5000n]) {
+    for (const near of [-1n, 0n, 1n]) values.push(2n ** bits + near, -(2n ** bits) + near);
+  }
+  const isSmall = (value: bigint) => BigInt.asIntN(64, value) === value;
+  ok(values.some(isSmall) && !values.every(isSmall));
+  for (const value of values) equal(echo(value), value);
+  equal(echo(values), values);
+  equal(echo(new Map([['x', values]])), new Map([['x', values]]));
+  let inCallback: unknown;
+  equal(
+    testing('apply')((value: unknown) => {
+      inCallback = value;
+      return -(value as bigint);
+    }, 2n ** 100n),
+    -(2n ** 100n),
+  );
+  equal(inCallback, 2n ** 100n);
+});
+
+testWith(ffiMissing, 'an integer that fits 64 bits is an int, any other a BigInt', () => {
+  const take = testing('schema_id_int'); // a function of C++ that takes an int64_t
+  for (const value of [2n ** 63n - 1n, -(2n ** 63n)]) equal(take(value), value);
+  for (const value of [2n ** 63n, -(2n ** 63n) - 1n]) raises('TypeError', 'ffi.BigInt', () => take(value));
+});
+
+testWith(ffiMissing, 'the marker of structural mutations and the interrupt of visits cross', () => {
+  equal(testing('echo')(UNCHANGED), UNCHANGED);
+  equal(testing('echo')([1, UNCHANGED]), [1, UNCHANGED]);
+  const interrupt = getGlobalFunc('ffi.VisitInterrupt')(['found', 2n ** 70n]) as FFIObject & { value: unknown };
+  equal([interrupt.typeKey, interrupt.value], ['ffi.VisitInterrupt', ['found', 2n ** 70n]]);
+  ok(testing('echo')(interrupt) === interrupt);
 });

@@ -1,5 +1,5 @@
 import { Worker } from 'node:worker_threads';
-import { stats } from 'dlpack/native';
+import { liveCounts } from 'dlpack/debug';
 import { type FFIObject, getGlobalFunc, isInstance, List } from 'dlpack/tvm-ffi';
 import { equal, ok } from '../../assert.js';
 import { collectUntil, runtime, testWith } from '../../harness.js';
@@ -24,7 +24,7 @@ testWith(
   'workers share the table of functions, and their references are released when they end',
   async () => {
     testing('nop');
-    const before = stats();
+    const before = liveCounts();
     const results = await Promise.all([1, 2, 3, 4].map(runWorker));
     const sums = [1, 2, 3, 4].map((id) => 2 * ((199 * 200) / 2) + 200 * id);
     equal(
@@ -32,8 +32,8 @@ testWith(
       sums,
     );
     ok(
-      await collectUntil(() => stats().storages <= before.storages && stats().exports <= before.exports),
-      JSON.stringify({ before, now: stats() }),
+      await collectUntil(() => liveCounts().storages <= before.storages && liveCounts().exports <= before.exports),
+      JSON.stringify({ before, now: liveCounts() }),
     );
     const orphan = getGlobalFunc('dlpack.worker.1.0');
     raises('RuntimeError', 'after its end', () => orphan(1));
@@ -88,17 +88,17 @@ testWith(
   "objects of a worker's class while it runs, after its end, and released on any thread",
   async () => {
     testing('nop');
-    const before = stats();
+    const before = liveCounts();
     for (const [round, release] of ['forget', 'forget_on_thread', 'forget'].entries()) await useOrphan(round, release);
     // Each of the three types keeps its method as long as the process runs.
-    const isReleased = () => stats().imports <= before.imports + 3 && stats().storages <= before.storages;
-    ok(await collectUntil(isReleased), JSON.stringify({ before, now: stats() }));
+    const isReleased = () => liveCounts().imports <= before.imports + 3 && liveCounts().storages <= before.storages;
+    ok(await collectUntil(isReleased), JSON.stringify({ before, now: liveCounts() }));
   },
 );
 
 async function terminateInsideCalls(): Promise<void> {
   testing('nop');
-  const before = stats();
+  const before = liveCounts();
   for (let round = 0; round < 4; round++) {
     const workerData = { testingPath: `${libraries}/libtvm_ffi_testing.so` };
     const worker = new Worker(new URL('./children/busy.js', import.meta.url), { workerData });
@@ -109,8 +109,8 @@ async function terminateInsideCalls(): Promise<void> {
     await worker.terminate();
   }
   ok(
-    await collectUntil(() => stats().storages <= before.storages && stats().exports <= before.exports),
-    JSON.stringify({ before, now: stats() }),
+    await collectUntil(() => liveCounts().storages <= before.storages && liveCounts().exports <= before.exports),
+    JSON.stringify({ before, now: liveCounts() }),
   );
   equal(testing('add_one')(1), 2);
 }

@@ -44,3 +44,27 @@ for (const [name, { Tensor }] of cores) {
     ok(compared >= 900, `${compared} pairs compared`);
   });
 }
+
+for (const [name, { Tensor }] of cores) {
+  testWith(
+    missingPython,
+    `${name}: astype with a scale and an offset for each channel equals NumPy, bit for bit`,
+    () => {
+      const answer = oracle('scaled');
+      for (let text = answer.text(); text !== ''; text = answer.text()) {
+        const [from, to, axis, lengths] = text.split(' ') as [BaseDType, BaseDType, string, string];
+        const shape = lengths.split(',').map(Number);
+        const source = Tensor.wrap(answer.bytes().buffer, { dtype: from, shape });
+        const factors = answer.float64();
+        const [scale, offset] = [factors.slice(0, factors.length / 2), factors.slice(factors.length / 2)];
+        const wanted = Tensor.wrap(answer.bytes().buffer, { dtype: to, shape });
+        using made = source.astype(to, { scale, offset, axis: Number(axis) });
+        equal(made.toArray(), wanted.toArray(), text);
+        // The same elements in another order in memory.
+        const turned = source.transpose().copy().transpose();
+        using again = turned.astype(to, { scale, offset, axis: Number(axis) - shape.length });
+        equal(again.toArray(), wanted.toArray(), `${text}, turned`);
+      }
+    },
+  );
+}

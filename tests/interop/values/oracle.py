@@ -102,6 +102,7 @@ def encode64(name):
 NUMBERS = [
     "bool", "int1", "int2", "int4", "int8", "int16", "int32", "int64", "uint1", "uint2", "uint4", "uint8", "uint16",
     "uint32", "uint64", *SMALL_FLOATS, "float32", "float64", "complex32", "complex64", "complex128",
+    "bcomplex32",
 ]
 
 
@@ -124,7 +125,7 @@ def sample(name, rng, count):
         return wide.astype(dtype_of(name))
     if name in SMALL_FLOATS:
         drawn = rng.integers(0, 2 ** bits_of(name), count).astype(code_type(name)).view(dtype_of(name))
-    elif name.startswith("complex"):
+    elif "complex" in name:
         drawn = (rng.normal(0, 50, count) + 1j * rng.normal(0, 50, count)).astype(dtype_of(name))
     else:
         drawn = (rng.normal(0, 1, count) * np.exp2(rng.uniform(-20, 40, count))).astype(dtype_of(name))
@@ -155,8 +156,9 @@ def astype(_):
             values = between(from_name, to_name, rng)
             write(f"{from_name} {to_name}".encode())
             write(values)
-            if (from_name, to_name) == ("complex32", "bool"):
-                # ml_dtypes 0.6.0 cuts the parts off to integers first: 0.5 would be False.
+            if from_name in ("complex32", "bcomplex32") and to_name in ("bool", "complex32", "bcomplex32"):
+                # ml_dtypes 0.6.0 cuts the parts off to integers first, and 0.5 would be False; between these two it makes
+                # everything 1.
                 values = values.astype(np.complex64)
             try:
                 write(values.astype(dtype_of(to_name)))
@@ -208,7 +210,32 @@ def printed(_):
     write(b"")
 
 
-COMMANDS = {"printed": printed, "astype": astype, "decode": decode, "encode32": encode32, "encode64": encode64}
+def scaled(_):
+    """A scale and an offset for each channel: two types, the axis, the shape, values, factors, and what NumPy computes."""
+    rng = np.random.default_rng(5)
+    for source, target in [("uint8", "float32"), ("uint8", "float16"), ("float32", "float32"), ("float16", "bfloat16"),
+                           ("int16", "float32"), ("int32", "float32"), ("uint8", "float64"), ("float64", "float32"),
+                           ("bool", "float32"), ("uint64", "float64"), ("float32", "int8"), ("bfloat16", "float8_e4m3fn")]:
+        single = source in ("uint8", "float32", "float16", "bfloat16", "int16", "bool") and target != "float64"
+        real = np.float32 if single else np.float64
+        for shape, axis in [((3, 5, 7), 0), ((5, 7, 3), 2), ((2, 3, 40, 50), 1), ((70, 90), 0), ((70, 90), 1), ((1, 4), 0)]:
+            values = rng.integers(0, 100, shape) if source in ("uint8", "bool") else rng.normal(0, 50, shape)
+            values = (np.abs(values) if source[0] == "u" else values).astype(dtype_of(source))
+            factors = rng.normal(0, 1, (2, shape[axis]))
+            ones = [1] * len(shape)
+            ones[axis] = shape[axis]
+            scale, offset = (row.astype(real).reshape(ones) for row in factors)
+            result = values.astype(real) * scale + offset
+            if target == "int8":
+                result = np.clip(result, -128, 127)
+            write(f"{source} {target} {axis} {','.join(map(str, shape))}".encode())
+            write(values)
+            write(factors)
+            write(result.astype(dtype_of(target)))
+    write(b"")
+
+
+COMMANDS = {"scaled": scaled, "printed": printed, "astype": astype, "decode": decode, "encode32": encode32, "encode64": encode64}
 
 if __name__ == "__main__":
     for argument in sys.argv[2:] or [""]:

@@ -64,9 +64,6 @@ SAME(DLPackExchangeAPI, current_work_stream);
   printf("%s\"%s\": {\"size\": %zu, \"alignment\": %zu", separator, #S, sizeof(real::S), alignof(real::S)); \
   separator = "},\n"
 #define FIELD(S, F) printf(", \"%s\": %zu", #F, offsetof(real::S, F))
-#define VALUE(V)                                                        \
-  printf("%s\"%s\": %lld", comma, #V, static_cast<long long>(real::V)); \
-  comma = ", "
 
 int main() {
   const char* separator = "";
@@ -109,44 +106,6 @@ int main() {
   FIELD(DLPackExchangeAPI, managed_tensor_to_py_object_no_sync);
   FIELD(DLPackExchangeAPI, dltensor_from_py_object_no_sync);
   FIELD(DLPackExchangeAPI, current_work_stream);
-  printf("}},\n\"deviceTypes\": {");
-  const char* comma = "";
-  VALUE(kDLCPU);
-  VALUE(kDLCUDA);
-  VALUE(kDLCUDAHost);
-  VALUE(kDLOpenCL);
-  VALUE(kDLVulkan);
-  VALUE(kDLMetal);
-  VALUE(kDLVPI);
-  VALUE(kDLROCM);
-  VALUE(kDLROCMHost);
-  VALUE(kDLExtDev);
-  VALUE(kDLCUDAManaged);
-  VALUE(kDLOneAPI);
-  VALUE(kDLWebGPU);
-  VALUE(kDLHexagon);
-  VALUE(kDLMAIA);
-  VALUE(kDLTrn);
-  printf("},\n\"typeCodes\": {");
-  comma = "";
-  VALUE(kDLInt);
-  VALUE(kDLUInt);
-  VALUE(kDLFloat);
-  VALUE(kDLOpaqueHandle);
-  VALUE(kDLBfloat);
-  VALUE(kDLComplex);
-  VALUE(kDLBool);
-  VALUE(kDLFloat8_e3m4);
-  VALUE(kDLFloat8_e4m3);
-  VALUE(kDLFloat8_e4m3b11fnuz);
-  VALUE(kDLFloat8_e4m3fn);
-  VALUE(kDLFloat8_e4m3fnuz);
-  VALUE(kDLFloat8_e5m2);
-  VALUE(kDLFloat8_e5m2fnuz);
-  VALUE(kDLFloat8_e8m0fnu);
-  VALUE(kDLFloat6_e2m3fn);
-  VALUE(kDLFloat6_e3m2fn);
-  VALUE(kDLFloat4_e2m1fn);
-  printf("}}\n");
+  printf("}}}\n");
   return 0;
 }

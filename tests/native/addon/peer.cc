@@ -13,6 +13,7 @@
 namespace {
 
 std::atomic<int64_t> deletions{0};
+std::atomic<uint32_t> deleted_dtype{0};  // of the last tensor that was deleted
 
 // The data that one test tensor owns.
 struct Context {
@@ -23,6 +24,8 @@ struct Context {
 
 template <class Managed>
 void Delete(Managed* self) {
+  const DLDataType& dtype = self->dl_tensor.dtype;
+  deleted_dtype.store(dtype.code | uint32_t{dtype.bits} << 8 | uint32_t{dtype.lanes} << 16);
   delete static_cast<Context*>(self->manager_ctx);
   delete self;
   deletions.fetch_add(1);
@@ -401,6 +404,13 @@ napi_value Deletions(napi_env env, napi_callback_info) {
   return result;
 }
 
+// deletedDType(): the dtype in the struct of the last tensor, when its deleter ran.
+napi_value DeletedDType(napi_env env, napi_callback_info) {
+  napi_value result;
+  napi_create_uint32(env, deleted_dtype.load(), &result);
+  return result;
+}
+
 napi_value PeekByte(napi_env env, napi_callback_info info) {
   napi_value result;
   napi_create_uint32(env, *static_cast<uint8_t*>(Pointer(env, Argument(env, info))), &result);
@@ -504,6 +514,7 @@ const Export kExports[] = {
     {"joinThreads", JoinThreads},
     {"leaveThreads", LeaveThreads},
     {"deletions", Deletions},
+    {"deletedDType", DeletedDType},
     {"peekByte", PeekByte},
     {"pokeByte", PokeByte},
     {"moveData", MoveData},

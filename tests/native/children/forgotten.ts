@@ -4,7 +4,8 @@
  * that the process used.
  */
 
-import { importManaged, stats } from 'dlpack/native';
+import { liveCounts } from 'dlpack/debug';
+import { importManaged } from 'dlpack/native';
 import { peer } from '../peer.js';
 
 const [count, isTouched] = [Number(process.argv[2]), process.argv[3] === 'touched'];
@@ -13,7 +14,7 @@ let imported = 0;
 let resident = 0;
 for (let i = 0; i < count; i++) {
   importManaged(peer.makeBlock(size, isTouched));
-  imported = Math.max(imported, stats().imports * size);
+  imported = Math.max(imported, liveCounts().imports * size);
   if (isTouched) resident = Math.max(resident, process.memoryUsage().rss);
   await new Promise((resolve) => setTimeout(resolve, 2)); // as if the producer had taken some time
 }

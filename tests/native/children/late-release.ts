@@ -2,7 +2,8 @@
 
 import { Worker } from 'node:worker_threads';
 import { Tensor } from 'dlpack';
-import { addressOf, exportManaged, stats } from 'dlpack/native';
+import { liveCounts } from 'dlpack/debug';
+import { addressOf, exportManaged } from 'dlpack/native';
 import { peer, peerMissing } from '../peer.js';
 import type { Task } from './worker.js';
 
@@ -10,7 +11,7 @@ const [how] = process.argv.slice(2);
 
 if (how === 'workers') {
   const memory = Tensor.zeros([4], 'uint8');
-  const before = stats().imports;
+  const before = liveCounts().imports;
   for (let i = 0; i < 12; i++) {
     const worker = new Worker(new URL('./worker.js', import.meta.url));
     const task: Task = { do: 'queue', address: addressOf(memory), count: 64 };
@@ -22,9 +23,13 @@ if (how === 'workers') {
     await worker.terminate();
   }
   // Deno reports the end of a worker before its thread has ended.
-  for (let i = 0; i < 2000 && stats().imports !== before; i++) await new Promise((resolve) => setTimeout(resolve, 10));
+  for (let i = 0; i < 2000 && liveCounts().imports !== before; i++)
+    await new Promise((resolve) => setTimeout(resolve, 10));
   if (memory.get(0) !== 0) throw new Error('the memory is not the workers’');
-  console.log('late', stats().imports === before ? 'and none is left' : `and ${stats().imports - before} are left`);
+  console.log(
+    'late',
+    liveCounts().imports === before ? 'and none is left' : `and ${liveCounts().imports - before} are left`,
+  );
 }
 
 if (how === 'exit') {

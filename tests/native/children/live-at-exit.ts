@@ -1,7 +1,8 @@
 /** Ends the process with objects of every kind alive. */
 
 import { Tensor } from 'dlpack';
-import { exportManaged, importManaged, stats } from 'dlpack/native';
+import { liveCounts } from 'dlpack/debug';
+import { exportManaged, importManaged } from 'dlpack/native';
 import { shareTensor } from 'dlpack/shared';
 import { peer, peerMissing } from '../peer.js';
 
@@ -18,7 +19,7 @@ for (let i = 0; i < 100; i++) {
   }
 }
 (globalThis as { kept?: unknown }).kept = kept;
-console.log('alive', stats().storages > 0);
+console.log('alive', liveCounts().storages > 0);
 const [how] = process.argv.slice(2);
 if (how === 'exit') process.exit(0);
 if (how === 'throw') {

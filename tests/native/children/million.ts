@@ -1,7 +1,8 @@
 /** A million exchanges of each kind; native memory and live counts must not grow. */
 
 import { fromDLPack, Tensor } from 'dlpack';
-import { exportManaged, importManaged, releaseManaged, stats } from 'dlpack/native';
+import { liveCounts } from 'dlpack/debug';
+import { exportManaged, importManaged, releaseManaged } from 'dlpack/native';
 import { collect, collectUntil } from '../../harness.js';
 
 const x = Tensor.from(
@@ -31,11 +32,12 @@ for (const [name, exchange] of Object.entries(kinds)) {
   };
   await run(100_000);
   await run(100_000);
-  const [before, live] = [nativeBytes(), stats() as unknown as Record<string, number>];
+  const [before, live] = [nativeBytes(), liveCounts() as unknown as Record<string, number>];
   await run(1_000_000);
   // One leaked allocation of 16 bytes for each exchange would be 16 MB. Threads of the runtime may release memory later.
-  const hasMore = () => Object.entries(stats()).some(([key, value]) => value > (live[key] as number));
+  const hasMore = () => Object.entries(liveCounts()).some(([key, value]) => value > (live[key] as number));
   const isFlat = await collectUntil(() => nativeBytes() - before < 12e6 && !hasMore());
-  if (!isFlat) leaked.push(`${name}: ${((nativeBytes() - before) / 1e6).toFixed(1)} MB, ${JSON.stringify(stats())}`);
+  if (!isFlat)
+    leaked.push(`${name}: ${((nativeBytes() - before) / 1e6).toFixed(1)} MB, ${JSON.stringify(liveCounts())}`);
 }
 console.log(leaked.length === 0 ? 'flat' : leaked.join('\n'));

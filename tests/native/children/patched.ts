@@ -1,7 +1,8 @@
 /** Patches every method that a program can patch after loading the package, and records the arguments of the patches. */
 
 import { DLPACK, fromDLPack, type ManagedTensor, Tensor } from 'dlpack';
-import { exportManaged, importManaged, releaseManaged, stats } from 'dlpack/native';
+import { liveCounts } from 'dlpack/debug';
+import { exportManaged, importManaged, releaseManaged } from 'dlpack/native';
 
 Tensor.from([1]).dispose(); // loaded
 const seen: unknown[] = [];
@@ -24,10 +25,13 @@ const patches: [Methods, (string | symbol)[]][] = [
   methodsOf(Map.prototype),
   methodsOf(Set.prototype),
   methodsOf(WeakMap.prototype),
+  methodsOf(WeakSet.prototype),
+  methodsOf(TextEncoder.prototype),
+  methodsOf(TextDecoder.prototype),
   methodsOf(Array.prototype),
   methodsOf(FinalizationRegistry.prototype),
   [Function.prototype as unknown as Methods, ['call', 'apply', 'bind']],
-  [globalThis as unknown as Methods, ['structuredClone']],
+  [globalThis as unknown as Methods, ['structuredClone', 'queueMicrotask']],
 ];
 const undo: (() => void)[] = [];
 for (const prototype of [ArrayBuffer.prototype, typed]) {
@@ -48,6 +52,8 @@ for (const prototype of [ArrayBuffer.prototype, typed]) {
 for (const [target, names] of patches) {
   for (const name of names) {
     const original = target[name] as (...args: unknown[]) => unknown;
+    // Bun forbids to define methods of TextEncoder again.
+    if (Object.getOwnPropertyDescriptor(target, name)?.configurable !== true) continue;
     undo.push(() => Object.defineProperty(target, name, { value: original, configurable: true, writable: true }));
     Object.defineProperty(target, name, {
       configurable: true,
@@ -67,7 +73,7 @@ const x = Tensor.zeros([16], 'float32');
 const y = importManaged(exportManaged(x));
 releaseManaged(exportManaged(adopted));
 fromDLPack(x);
-stats();
+liveCounts();
 x.copy().astype('complex64').dispose();
 for (const dtype of ['float64', 'float32', 'int16', 'int64', 'bool', 'float16'] as const) {
   Tensor.from([[1, 0, 1]], { dtype }).dispose();

@@ -2,7 +2,8 @@
 
 import { parentPort } from 'node:worker_threads';
 import { Tensor } from 'dlpack';
-import { exportManaged, stats } from 'dlpack/native';
+import { liveCounts } from 'dlpack/debug';
+import { exportManaged } from 'dlpack/native';
 
 const MiB = 2 ** 20;
 
@@ -44,5 +45,5 @@ if (parentPort !== null) {
 } else {
   answer({ do: 'release', value: 1 });
   // The timer of the kept block must not keep the process running, so the block is still there at the end.
-  process.on('exit', () => console.log('kept', stats().kept));
+  process.on('exit', () => console.log('kept', liveCounts().kept));
 }

@@ -1,6 +1,6 @@
 /** Moves every buffer that a program can access while native code holds an export of its tensor, then reads the exports. */
 
-import { Tensor } from 'dlpack';
+import { expectTensor, Tensor } from 'dlpack';
 import { addressOf, exportManaged, importManaged } from 'dlpack/native';
 import { collect } from '../../harness.js';
 
@@ -36,7 +36,7 @@ for (let round = 0; round < 5; round++) {
   for (let i = 0; i < 200; i++) new Uint8Array(length).fill(255);
 }
 exports.forEach((address, i) => {
-  const x = importManaged<'uint8'>(address);
+  const x = expectTensor(importManaged(address), { dtype: 'uint8' });
   for (let k = 0; k < length; k += 97) {
     if (x.get(k) !== i + 1) throw new Error(`export ${i} reads ${x.get(k)}`);
   }

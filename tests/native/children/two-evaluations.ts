@@ -12,15 +12,21 @@ import { equal, ok } from '../../assert.js';
 import { collect } from '../../harness.js';
 
 type Core = typeof import('dlpack');
+type Debug = typeof import('dlpack/debug');
 type Native = typeof import('dlpack/native');
 type Evaluation = Pick<Core, 'Tensor' | 'fromDLPack' | 'DLPACK'> &
-  Pick<Native, 'stats' | 'exportManaged' | 'importManaged'>;
+  Pick<Debug, 'liveCounts'> &
+  Pick<Native, 'exportManaged' | 'importManaged'>;
 
 const root = fileURLToPath(new URL('../../../../', import.meta.url));
 
 async function evaluate(folder: string): Promise<Evaluation> {
   const load = (file: string) => import(pathToFileURL(join(folder, 'dist', file)).href);
-  return { ...((await load('index.node.js')) as Core), ...((await load('native/index.js')) as Native) };
+  return {
+    ...((await load('index.node.js')) as Core),
+    ...((await load('debug/index.js')) as Debug),
+    ...((await load('native/index.js')) as Native),
+  };
 }
 
 /** Copies of the JavaScript, links to the addon. */
@@ -49,7 +55,7 @@ async function check(folders: readonly string[]): Promise<void> {
   x.astype('float64').dispose();
 
   // The instances exchange tensors like separate libraries: the same memory, released by the last owner.
-  const y = b.fromDLPack({ [b.DLPACK]: () => x[a.DLPACK]({ native: true } as never) } as never);
+  const y = b.fromDLPack({ [b.DLPACK]: () => x[a.DLPACK]({ native: true } as never) });
   y.set(0, 7);
   equal(x.get(0), 7);
   const z = a.importManaged(b.exportManaged(y));
@@ -58,7 +64,7 @@ async function check(folders: readonly string[]): Promise<void> {
   equal(z.toArray(), [7, 2, 3]);
   z.dispose();
   for (const tensor of [...kept, ...more]) tensor.dispose();
-  equal(a.stats().storages, b.stats().storages);
+  equal(a.liveCounts().storages, b.liveCounts().storages);
 }
 
 if (isMainThread) {

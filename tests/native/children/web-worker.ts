@@ -21,7 +21,7 @@ function tagOf(action: () => unknown): string {
 }
 
 scope.onmessage = ({ data }) => {
-  const taken = openTensor<'float32'>(data);
+  const taken = openTensor(data, { dtype: 'float32' });
   taken.set(0, 50);
   const adopted = Tensor.adopt(new Float32Array([6, 7]));
   const shared = Tensor.wrap(new Float32Array(new SharedArrayBuffer(8)));

@@ -2,8 +2,10 @@
 
 import { parentPort } from 'node:worker_threads';
 import { isDLPackError, Tensor } from 'dlpack';
-import { addressOf, exportManaged, importManaged, setDebug, stats } from 'dlpack/native';
+import { leaks, setDebug } from 'dlpack/debug';
+import { addressOf, exportManaged, importManaged } from 'dlpack/native';
 import { openTensor, shareTensor, type TensorToken } from 'dlpack/shared';
+import { fromNDAlloc } from 'dlpack/tvm-ffi';
 import { peer } from '../peer.js';
 
 export interface Task {
@@ -33,7 +35,7 @@ function answer(task: Task): Reply {
   const { index = [], value = 0, shape = [], count = 0 } = task;
   switch (task.do) {
     case 'keep':
-      kept = openTensor<'float32'>(task.token as TensorToken);
+      kept = openTensor(task.token as TensorToken, { dtype: 'float32' });
       return { address: addressOf(kept), shape: kept.shape, strides: kept.strides };
     case 'get':
       return { value: kept?.get(...index) };
@@ -81,7 +83,7 @@ function answer(task: Task): Reply {
     case 'queue': {
       const allocator = { allocData: () => task.address as bigint, freeData: () => {} };
       for (let i = 0; i < count; i++) {
-        const x = Tensor.fromNDAlloc(allocator, [4], 'uint8');
+        const x = fromNDAlloc(allocator, [4], 'uint8');
         if (i % 2 === 0) x.dispose();
         else hoard.push(x, x.data);
       }
@@ -92,7 +94,7 @@ function answer(task: Task): Reply {
       const x = Tensor.zeros([1], 'uint8');
       const addresses = new BigUint64Array(count);
       for (let i = 0; i < count; i++) addresses[i] = exportManaged(x);
-      return { addresses, value: stats().live?.filter(({ kind }) => kind === 'export').length };
+      return { addresses, value: leaks().find(({ kind }) => kind === 'export')?.count };
     }
     case 'hoard-adopted': {
       const addresses = new BigUint64Array(count);

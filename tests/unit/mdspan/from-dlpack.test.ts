@@ -1,6 +1,6 @@
 import { Tensor } from 'dlpack';
 import {
-  type DLTensor,
+  type DLTensorFields,
   type ElementType,
   extents,
   hostMdspan,
@@ -21,7 +21,7 @@ import { collect, test } from '../../harness.js';
 const memory = Tensor.from([0, 1, 2, 3, 4, 5, 6, 7], { dtype: 'float32' });
 const base = addressOf(memory);
 
-const tensor: DLTensor = {
+const tensor: DLTensorFields = {
   data: base,
   device: { type: 1, id: 0 },
   ndim: 2,
@@ -30,7 +30,7 @@ const tensor: DLTensor = {
   strides: new BigInt64Array([3n, 1n]),
   byteOffset: 0,
 };
-const convert = (changes: Partial<DLTensor>, layout?: LayoutPolicy) =>
+const convert = (changes: Partial<DLTensorFields>, layout?: LayoutPolicy) =>
   toHostMdspan({ ...tensor, ...changes }, { dtype: 'float32', rank: 2, ...(layout === undefined ? {} : { layout }) });
 
 test('the span is over the memory of the DLTensor', () => {
@@ -73,7 +73,7 @@ test('relaxed: zero and negative strides', () => {
 });
 
 test('rank 0', () => {
-  const scalar: DLTensor = { ...tensor, ndim: 0, shape: null, strides: null, byteOffset: 12 };
+  const scalar: DLTensorFields = { ...tensor, ndim: 0, shape: null, strides: null, byteOffset: 12 };
   for (const layout of [layoutRight, layoutLeft, layoutStride, layoutStrideRelaxed]) {
     equal(toHostMdspan(scalar, { dtype: 'float32', rank: 0, layout }).get(), 3);
   }
@@ -81,7 +81,7 @@ test('rank 0', () => {
 
 test('device types', () => {
   const options = { dtype: 'float32', rank: 2 } as const;
-  const on = (type: number): DLTensor => ({ ...tensor, device: { type, id: 4 } });
+  const on = (type: number): DLTensorFields => ({ ...tensor, device: { type, id: 4 } });
   for (const type of [2, 3, 13, 99]) {
     throws('UnsupportedDeviceError', 'kDLCPU for hostMdspan', () => toHostMdspan(on(type), options));
   }
@@ -117,7 +117,7 @@ test('data must be present and aligned', () => {
   throws('BufferError', 'must be aligned to the data type', () => convert({ byteOffset: 2 }, layoutRight));
   throws('ValueError', 'byte_offset must be a multiple of element size', () => convert({ byteOffset: 2 }));
   throws('ValueError', 'zero or more', () => convert({ byteOffset: -4 }));
-  const pairs: DLTensor = { ...tensor, data: base + 4n, dtype: { code: 2, bits: 32, lanes: 4 } };
+  const pairs: DLTensorFields = { ...tensor, data: base + 4n, dtype: { code: 2, bits: 32, lanes: 4 } };
   throws('BufferError', 'multiple of 16 bytes', () => toHostMdspan(pairs, { dtype: 'float32x4', rank: 2 }));
 });
 
@@ -162,7 +162,7 @@ test('the rank is that of the DLTensor when none is expected', () => {
 
 test('constant elements', () => {
   const span = toHostMdspan(tensor, { dtype: 'float32', readonly: true });
-  equal(span.dataHandle.readonly, true);
+  equal(span.dataHandle.isReadOnly, true);
   throws('ReadOnlyError', 'constant', () => span.set(0, 0, 1));
   using dl = toDLPackTensor(hostMdspan(new Float32Array(6), extents(2, 3)));
   throws('ReadOnlyError', 'constant', () =>

@@ -163,7 +163,7 @@ test('constant elements cannot be written', () => {
   const span = hostMdspan(data, extents(2), { readonly: true });
   throws('ReadOnlyError', 'constant', () => span.set(0, 1));
   equal(data[0], 0);
-  ok(fromDLPack(span).readonly, 'the managed tensor says so');
+  ok(fromDLPack(span).isReadOnly, 'the managed tensor says so');
   const tensor = Tensor.wrap(data, { readonly: true });
   throws('ReadOnlyError', 'constant', () => hostMdspan(tensor).set(0, 1));
 });

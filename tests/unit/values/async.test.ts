@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
-import { stats } from 'dlpack/native';
+import { liveCounts } from 'dlpack/debug';
 import { equal, ok, throws } from '../../assert.js';
 import { cores } from '../../cores.js';
 import { collectUntil, test } from '../../harness.js';
@@ -78,14 +78,14 @@ test('a JavaScript buffer that is detached meanwhile rejects and leaves nothing 
 
 test('every storage is released when its conversion has ended', async () => {
   const [, { Tensor }] = cores[0] as (typeof cores)[number];
-  await collectUntil(() => stats().storages === 0);
-  const before = stats().storages;
+  await collectUntil(() => liveCounts().storages === 0);
+  const before = liveCounts().storages;
   const source = Tensor.zeros([1000], 'float32');
   const running = Array.from({ length: 8 }, () => source.astypeAsync('float16'));
   source.dispose();
   for (const result of await Promise.all(running)) result.dispose();
   // The collector releases the buffer that zeros() wrote through.
-  ok(await collectUntil(() => stats().storages <= before), `${stats().storages} instead of ${before}`);
+  ok(await collectUntil(() => liveCounts().storages <= before), `${liveCounts().storages} instead of ${before}`);
 });
 
 test('a worker may end while its conversions run', async () => {

@@ -49,6 +49,7 @@ for (const [core, { Tensor }] of cores) {
       '[( 1,  2), ( 3, 40)]',
     );
     equal(body(Tensor.from([{ re: 1, im: -2 }], { dtype: 'complex32' })), '[1.-2.j]');
+    equal(body(Tensor.from([{ re: 1.5, im: -2 }, 3], { dtype: 'bcomplex32' })), '[1.5-2.j, 3. +0.j]');
     equal(body(Tensor.wrap(new Uint8Array(16).fill(1, 15), { dtype: 'float128' })), `[0x01${'00'.repeat(15)}]`);
     equal(body(Tensor.zeros([3, 0], 'int8')), '[]');
   });

@@ -1,5 +1,5 @@
 import type { DType } from 'dlpack';
-import { equal, ok, throws } from '../../assert.js';
+import { equal, ok, rejects, throws } from '../../assert.js';
 import { cores } from '../../cores.js';
 import { test } from '../../harness.js';
 
@@ -101,6 +101,12 @@ for (const [core, { Tensor }] of cores) {
     equal([...complex.astype('float32')], [1.5, 3, 0]);
     equal([...complex.astype('bool')], [true, true, true]);
     equal(complex.astype('complex32').get(0), { re: 1.5, im: -2 });
+    using brain = complex.astype('bcomplex32');
+    equal([...brain.data], [0x3fc0, 0xc000, 0x4040, 0, 0, 0x3f80]);
+    equal(brain.toArray(), [...complex]);
+    brain.set(0, { re: 1.01, im: 1e39 });
+    equal(brain.get(0), { re: 1.0078125, im: Number.POSITIVE_INFINITY });
+    equal([...brain.astype('int8')], [1, 3, 0]);
     using stale = Tensor.from([{ re: 7, im: 7 }]);
     stale.copyFrom(Tensor.from([2n]));
     equal(stale.item(), { re: 2, im: 0 });
@@ -155,6 +161,27 @@ for (const [core, { Tensor }] of cores) {
     throws('TypeError', 'one type', () => Tensor.from([1, 2n] as number[]));
     throws('TypeError', 'numbers, bigints', () => Tensor.from(['1'] as unknown as number[]));
     throws('LayoutError', 'equal length', () => Tensor.from([[1], [2, 3]]));
+  });
+
+  test(`${core}: copyFromAsync does what copyFrom does, and holds both tensors meanwhile`, async () => {
+    const target = Tensor.zeros([2, 3], 'int16');
+    const source = Tensor.from([1.5, 2.5, 40000]);
+    const copied = target.copyFromAsync(source);
+    const shared = target.share();
+    source.dispose();
+    target.dispose();
+    equal((await copied) === target, true);
+    equal(
+      shared.toArray(),
+      Tensor.zeros([2, 3], 'int16')
+        .copyFrom(Tensor.from([1.5, 2.5, 40000]))
+        .toArray(),
+    );
+    const line = Tensor.from([1, 2, 3, 4]);
+    await line.slice([1, null]).copyFromAsync(line.slice([null, 3]));
+    equal(line.toArray(), [1, 1, 2, 3]);
+    await rejects('LayoutError', 'shape', line.copyFromAsync(Tensor.from([1, 2])));
+    await rejects('TypeError', 'source', line.copyFromAsync([1] as never));
   });
 
   test(`${core}: copyFrom repeats, converts and reads before it writes`, () => {
@@ -212,13 +239,29 @@ for (const [core, { Tensor }] of cores) {
   });
 }
 
-test('toArray of an axis that is longer than an array can be', () => {
+test('toArray and JSON of more values and arrays than an engine can hold', () => {
   for (const [, { Tensor }] of cores) {
-    using empty = Tensor.empty([2 ** 33, 0], 'float32');
-    throws('LayoutError', 'a slice() with axes of at most 2^32 - 1 but shape [8589934592, 0]', () => empty.toArray());
-    equal(empty.transpose().toArray(), []);
-    const repeated = Tensor.wrap(new Uint8Array(1)).broadcastTo([2, 2 ** 32]);
-    throws('LayoutError', 'slice()', () => repeated.toArray());
+    // No bytes, but one array for each row. A file of 128 bytes can have such a shape.
+    for (const shape of [
+      [2 ** 33, 0],
+      [1e9, 0],
+      [2 ** 25, 0],
+      [2 ** 20, 2 ** 6, 0],
+      [2 ** 24, 1, 1, 0],
+    ]) {
+      using empty = Tensor.empty(shape, 'float32');
+      throws('LayoutError', `values and arrays but the shape [${shape.join(', ')}]`, () => empty.toArray());
+      throws('LayoutError', 'use data, get() or a slice()', () => JSON.stringify({ empty }));
+      equal(empty.transpose().toArray(), []);
+    }
+    const one = Tensor.wrap(new Uint8Array(1));
+    throws('LayoutError', 'slice()', () => one.broadcastTo([2, 2 ** 32]).toArray());
+    throws('LayoutError', 'slice()', () => one.broadcastTo([2 ** 25]).toArray());
+    throws('LayoutError', 'slice()', () => one.broadcastTo([2 ** 22, ...new Array(8).fill(1)]).toArray());
+    const wide = Tensor.wrap(new Uint8Array(1024), { dtype: 'uint8x1024', shape: [1] });
+    throws('LayoutError', 'slice()', () => wide.broadcastTo([2 ** 16]).toArray());
+    equal((one.broadcastTo([1 << 20]).toArray() as number[]).length, 1 << 20);
+    equal((Tensor.empty([1000, 0], 'int8').toArray() as unknown[][]).flat(), []);
   }
 });
 

@@ -41,13 +41,13 @@ def thread(f):
 `);
 const main = py.import('__main__') as Record<string, PyObject>;
 const work: Record<string, (signal: AbortSignal) => unknown> = {
-  promise: (signal) => callAsync(main.promise, () => new Promise(() => {}), signal),
-  calls: (signal) => callAsync(main.calls, () => 1, signal),
+  promise: (signal) => callAsync.with({ signal })(main.promise, () => new Promise(() => {})),
+  calls: (signal) => callAsync.with({ signal })(main.calls, () => 1),
   thread: () => main.thread(() => 1),
 };
 const controller = new AbortController();
 for (let i = 0; i < 6; i++) {
-  const pending = work[what]?.(controller.signal) ?? callAsync(main[what], controller.signal);
+  const pending = work[what]?.(controller.signal) ?? callAsync.with({ signal: controller.signal })(main[what]);
   if (pending instanceof Promise) pending.catch(() => {});
 }
 const turn = () => new Promise((resolve) => setTimeout(resolve, 20));

@@ -1,7 +1,7 @@
 /** Exchange tables that take a managed tensor over and delete it on another thread. Prints `ok` when nothing stays. */
 
 import { Tensor } from 'dlpack';
-import { stats } from 'dlpack/native';
+import { liveCounts } from 'dlpack/debug';
 import { python } from 'dlpack/python';
 
 const py = python();
@@ -52,7 +52,7 @@ for (const order of ['during', 'racing', 'after']) {
       } catch {}
       x.dispose();
       finish();
-      const { exports, storages } = stats();
+      const { exports, storages } = liveCounts();
       if (hasSucceeded !== succeeds || exports + storages !== 0) {
         console.log(`${order}, ${succeeds}: ${hasSucceeded}, ${exports} exports, ${storages} storages`);
       }

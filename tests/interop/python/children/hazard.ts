@@ -5,10 +5,7 @@ import { Tensor } from 'dlpack';
 import { python } from 'dlpack/python';
 
 const py = python();
-py.import('sys').path.insert(
-  0,
-  fileURLToPath(new URL('../../../../../tests/interop/python/conformance', import.meta.url)),
-);
+py.import('sys').path.insert(0, fileURLToPath(new URL('../../../../../src/cli/python-matrix', import.meta.url)));
 const x = Tensor.from([1, 2, 3], { dtype: 'float32' });
 const hazards: Record<string, () => unknown> = {
   'torch, negative stride of NumPy': () =>

@@ -6,7 +6,7 @@ const py = python();
 const { sleep } = py.import('time');
 if (process.argv[2] === 'aborted') {
   const controller = new AbortController();
-  const pending = callAsync(sleep, 3600, controller.signal);
+  const pending = callAsync.with({ signal: controller.signal })(sleep, 3600);
   pending.catch(() => console.log('stopped'));
   controller.abort();
 } else {

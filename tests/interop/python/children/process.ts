@@ -1,4 +1,4 @@
-/** Signals and the end of the process with Python in it. The arguments name the case. */
+/** Signals, threads and the end of the process with Python in it. The arguments name the case. */
 
 import { callAsync, python } from 'dlpack/python';
 import { trap } from '../../../trap.js';
@@ -28,6 +28,10 @@ if (what === 'trap') {
   const caught = trap();
   const isOutOfBounds = caught instanceof Error && caught.message.toLowerCase().includes('out of bounds');
   console.log(isOutOfBounds ? 'memory access out of bounds' : String(caught));
+} else if (what === 'crash') {
+  py.import('faulthandler').enable();
+  py.exec('def read_nothing():\n    __import__("ctypes").string_at(0)');
+  py.eval('read_nothing')();
 } else if (what === 'term') {
   if (way !== 'before') listen();
   py.exec(takers[way === 'before' ? 'signal.signal' : way] as string);
@@ -40,6 +44,17 @@ if (what === 'trap') {
     setInterval(() => py.eval('1'), 20);
     setTimeout(() => process.exit(5), 120_000);
   }, 50);
+} else if (what === 'blas') {
+  py.exec(`
+import ctypes, numpy
+library = ctypes.CDLL((numpy._core if hasattr(numpy, '_core') else numpy.core)._multiarray_umath.__file__)
+names = [prefix + 'openblas_get_num_threads' + suffix for prefix in ('', 'scipy_') for suffix in ('', '64_')]
+if ${way === 'chosen' ? 'True' : 'False'}:
+    for name in names:
+        if hasattr(library, name): getattr(library, name.replace('get', 'set'))(2)
+    import numpy.linalg.lapack_lite
+print(*[getattr(library, name)() for name in names if hasattr(library, name)], flush=True)
+`);
 } else {
   py.exec('import atexit, time, sys\natexit.register(lambda: print("exit function", flush=True))');
   if (way === 'stuck') py.exec('atexit.register(lambda: time.sleep(1000))');
@@ -68,7 +83,9 @@ def call(f):
     // A call that has finished but is not settled, and a call that an exit listener abandons.
     const aborting = new AbortController();
     for (const seconds of [0, 100])
-      callAsync(py.eval(`lambda: time.sleep(${seconds})`), aborting.signal).catch(() => {});
+      callAsync
+        .with({ signal: aborting.signal })(py.eval(`lambda: time.sleep(${seconds})`))
+        .catch(() => {});
     py.eval('time.sleep(0.1)');
     process.on('exit', () => aborting.abort());
   }

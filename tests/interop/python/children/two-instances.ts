@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import type * as Core from 'dlpack';
-import type * as Native from 'dlpack/native';
+import type * as Debug from 'dlpack/debug';
 import type * as PythonModule from 'dlpack/python';
 
 const root = dirname(fileURLToPath(import.meta.resolve('dlpack/package.json')));
@@ -15,7 +15,7 @@ process.on('exit', () => rmSync(top, { recursive: true, force: true }));
 interface Instance extends Pick<typeof Core, 'Tensor' | 'fromDLPack'> {
   readonly py: PythonModule.Python;
   readonly callAsync: typeof PythonModule.callAsync;
-  readonly stats: typeof Native.stats;
+  readonly liveCounts: typeof Debug.liveCounts;
 }
 
 async function evaluate(name: string): Promise<Instance> {
@@ -27,8 +27,8 @@ async function evaluate(name: string): Promise<Instance> {
     (await import(pathToFileURL(join(folder, 'dist', file)).href)) as T;
   const { Tensor, fromDLPack } = await load<typeof Core>('index.node.js');
   const { python, callAsync } = await load<typeof PythonModule>('python/index.js');
-  const { stats } = await load<typeof Native>('native/index.js');
-  return { Tensor, fromDLPack, py: python(), callAsync, stats };
+  const { liveCounts } = await load<typeof Debug>('debug/index.js');
+  return { Tensor, fromDLPack, py: python(), callAsync, liveCounts };
 }
 
 function expect(got: unknown, wanted: unknown): void {

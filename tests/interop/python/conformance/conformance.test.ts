@@ -1,22 +1,22 @@
 /**
  * Every peer, route, dtype, layout, flag and request, in each direction. docs/compatibility.md has the results.
  *
- *   UPDATE=1 npm test -- conformance        writes docs/compatibility.md
+ *   UPDATE=1 npm test -- python/conformance        writes docs/compatibility.md
  */
 
 import { spawn } from 'node:child_process';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
+import { cellsOf, peers } from '../../../../src/cli/python-matrix/cells.js';
+import type { Context, Finding, Line } from '../../../../src/cli/python-matrix/lines.js';
 import { equal, ok } from '../../../assert.js';
 import { runtimeArgs } from '../../../child.js';
 import { runtime, testWith } from '../../../harness.js';
 import { pythonMissing } from '../available.js';
-import { cellsOf, peers } from './cells.js';
-import { type Context, type Finding, idleRows, join, surprises } from './findings.js';
+import { idleRows, join, surprises } from './findings.js';
 import { writeReport } from './report.js';
 
 const root = fileURLToPath(new URL('../../../../../', import.meta.url));
-const folder = `${root}tests/interop/python/conformance`;
 const document = `${root}docs/compatibility.md`;
 
 interface Run {
@@ -34,8 +34,8 @@ const groups: readonly (readonly [venv: string, names: readonly string[]])[] = [
 
 async function runGroup(venv: string, names: readonly string[]): Promise<Run> {
   if (!existsSync(`${root}${venv}/pyvenv.cfg`)) return { findings: [], contexts: [], missing: [...names] };
-  const script = fileURLToPath(new URL('./children/run.js', import.meta.url));
-  const child = spawn(process.execPath, [...runtimeArgs[runtime], script, `${root}${venv}`, folder, ...names], {
+  const matrix = ['conformance', '--python', names.join(','), '--venv', `${root}${venv}`, '--serve'];
+  const child = spawn(process.execPath, [...runtimeArgs[runtime], `${root}dist/cli/main.js`, ...matrix], {
     timeout: 900_000,
   });
   let output = '';
@@ -44,9 +44,7 @@ async function runGroup(venv: string, names: readonly string[]): Promise<Run> {
   child.stderr.on('data', (chunk) => (errors += chunk));
   const ended = await new Promise((resolve) => child.on('close', (code, signal) => resolve(signal ?? code)));
   const lines = output.split('\n').filter((line) => line.startsWith('{'));
-  const messages = lines.map(
-    (line) => JSON.parse(line) as Partial<Finding & Context & { missing: string[]; begin: string }>,
-  );
+  const messages = lines.map((line) => JSON.parse(line) as Line);
   const last = messages.findLast(({ begin }) => begin !== undefined)?.begin;
   equal(ended, 0, `the process for ${names.join(', ')} ended during ${last}\n${errors.slice(-2000)}`);
   return {
@@ -97,9 +95,9 @@ testWith(pythonMissing, 'docs/compatibility.md equals the results of this run', 
   const { findings, contexts, missing } = await runAll();
   if (missing.length > 0) return;
   const text = writeReport(join(findings), contexts);
-  // The end of the page belongs to tests/adapters/matrix.test.ts.
+  // The rest of the page belongs to tests/peers and tests/adapters/matrix.test.ts.
   const [before = '', ...libraries] = (existsSync(document) ? readFileSync(document, 'utf8') : '').split(
-    /^(?=## JavaScript libraries$)/m,
+    /^(?=## (?:More Python|JavaScript) libraries$)/m,
   );
   if (process.env.UPDATE) writeFileSync(document, [`${text}\n`, ...libraries].join(''));
   const committed = process.env.UPDATE ? text : before.replace(/\n$/, '');

@@ -1,22 +1,8 @@
 /** The results of a run, compared with the expected results. */
 
-import { type Cell, cellsOf, peers } from './cells.js';
-import type { Outcome } from './exchange.js';
+import { type Cell, cellsOf, peers } from '../../../../src/cli/python-matrix/cells.js';
+import type { Finding } from '../../../../src/cli/python-matrix/lines.js';
 import { type Known, known } from './known.js';
-
-/** Outcomes of one peer, direction and route, in the order of `cellsOf`. */
-export interface Finding {
-  readonly peer: string;
-  readonly key: string;
-  readonly outcomes: readonly Outcome[];
-}
-
-/** A peer's version, and its results for its own tensors: one for each dtype and layout. */
-export interface Context {
-  readonly peer: string;
-  readonly version: string;
-  readonly itself: readonly string[];
-}
 
 export interface Found {
   readonly cell: Cell;

@@ -3,7 +3,7 @@
  * when it differs because the peer improved, and when a row applies to no cell.
  */
 
-import type { Cell } from './cells.js';
+import type { Cell } from '../../../../src/cli/python-matrix/cells.js';
 
 export interface Known {
   readonly peers: readonly string[];

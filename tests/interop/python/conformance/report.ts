@@ -1,7 +1,8 @@
 /** Writes docs/compatibility.md from the results of a run. */
 
-import { type Cell, cellsOf, type Direction, type PeerRow, peers } from './cells.js';
-import type { Context, Found } from './findings.js';
+import { type Cell, cellsOf, type Direction, type PeerRow, peers } from '../../../../src/cli/python-matrix/cells.js';
+import type { Context } from '../../../../src/cli/python-matrix/lines.js';
+import type { Found } from './findings.js';
 import { type Known, known } from './known.js';
 
 type Text = string;

@@ -57,6 +57,9 @@ for (const how of ['resize', 'detach']) {
 }
 
 results['a view in a container'] = outcome(() => probe('keep')([Tensor.wrap(new Float32Array(4))]));
+results['the result of a function'] = outcome(() =>
+  testing('apply')(() => ({ [DLPACK]: () => Tensor.wrap(new Float32Array(4))[DLPACK]() })),
+);
 results['a view of native memory in a container'] = outcome(() => probe('keep')([Tensor.zeros([4], 'int8').view()]));
 
 for (let i = 0; i < 10; i++) {
@@ -70,13 +73,20 @@ for (let i = 0; i < 10; i++) {
 }
 results.rvalues = 'alive';
 
+for (let i = 0; i < 10; i++) {
+  testing('nop')(...Array.from({ length: 300 }, (_, j) => (j % 2 === 0 ? new RValue([j]) : `a longer string ${j}`)));
+}
+results['rvalues among more arguments than slots'] = 'alive';
+
 /** A managed tensor whose deleter uses the slots of the call that is about to end. */
 function producerThatCalls(argument: unknown): object {
   const managed = Tensor.wrap(new Uint8Array(4))[DLPACK]();
   return { ...managed, deleter: () => testing('nop')(1, 2, 3, 4, 5, 6, argument) };
 }
 
-results['a forged object'] = outcome(() => testing('echo')(new FFIObject({ pointer: 1e-310, type: 64 } as never)));
+// TypeScript hides the constructor.
+const Forged = FFIObject as unknown as new (handle: object) => FFIObject;
+results['a forged object'] = outcome(() => testing('echo')(new Forged({ pointer: 1e-310, type: 64 })));
 
 const types = [3, 64]; // a float, then an object
 const plain = {

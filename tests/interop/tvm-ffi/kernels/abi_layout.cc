@@ -21,7 +21,6 @@ namespace ours {
 #define SAME_SIZE(S) static_assert(sizeof(real::S) == sizeof(ours::S) && alignof(real::S) == alignof(ours::S), #S)
 #define SAME(S, F) \
   static_assert(offsetof(real::S, F) == offsetof(ours::S, F) && sizeof(real::S::F) == sizeof(ours::S::F), #S "." #F)
-#define SAME_VALUE(V) static_assert(static_cast<int>(real::V) == static_cast<int>(ours::V), #V)
 
 SAME_SIZE(TVMFFIVersion);
 SAME(TVMFFIVersion, major);
@@ -31,6 +30,8 @@ SAME_SIZE(TVMFFIObject);
 SAME(TVMFFIObject, combined_ref_count);
 SAME(TVMFFIObject, type_index);
 SAME(TVMFFIObject, deleter);
+SAME_SIZE(TVMFFIObjectAllocHeader);
+SAME(TVMFFIObjectAllocHeader, delete_space);
 SAME_SIZE(TVMFFIAny);
 SAME(TVMFFIAny, type_index);
 SAME(TVMFFIAny, zero_padding);
@@ -53,8 +54,6 @@ SAME(TVMFFISeqCell, data);
 SAME(TVMFFISeqCell, size);
 SAME(TVMFFISeqCell, capacity);
 SAME(TVMFFISeqCell, data_deleter);
-SAME_VALUE(kTVMFFIBacktraceUpdateModeReplace);
-SAME_VALUE(kTVMFFIBacktraceUpdateModeAppend);
 SAME_SIZE(TVMFFIErrorCell);
 SAME(TVMFFIErrorCell, kind);
 SAME(TVMFFIErrorCell, message);
@@ -100,36 +99,5 @@ SAME_SIZE(TVMFFITypeAttrColumn);
 SAME(TVMFFITypeAttrColumn, data);
 SAME(TVMFFITypeAttrColumn, size);
 SAME(TVMFFITypeAttrColumn, begin_index);
-SAME_VALUE(kTVMFFIFieldFlagBitMaskWritable);
-SAME_VALUE(kTVMFFIFieldFlagBitMaskIsStaticMethod);
-SAME_VALUE(kTVMFFIFieldFlagBitSetterIsFunctionObj);
-SAME_VALUE(kTVMFFINone);
-SAME_VALUE(kTVMFFIInt);
-SAME_VALUE(kTVMFFIBool);
-SAME_VALUE(kTVMFFIFloat);
-SAME_VALUE(kTVMFFIOpaquePtr);
-SAME_VALUE(kTVMFFIDataType);
-SAME_VALUE(kTVMFFIDevice);
-SAME_VALUE(kTVMFFIDLTensorPtr);
-SAME_VALUE(kTVMFFIRawStr);
-SAME_VALUE(kTVMFFIByteArrayPtr);
-SAME_VALUE(kTVMFFIObjectRValueRef);
-SAME_VALUE(kTVMFFISmallStr);
-SAME_VALUE(kTVMFFISmallBytes);
-SAME_VALUE(kTVMFFIStaticObjectBegin);
-SAME_VALUE(kTVMFFIStr);
-SAME_VALUE(kTVMFFIBytes);
-SAME_VALUE(kTVMFFIError);
-SAME_VALUE(kTVMFFIFunction);
-SAME_VALUE(kTVMFFIShape);
-SAME_VALUE(kTVMFFITensor);
-SAME_VALUE(kTVMFFIArray);
-SAME_VALUE(kTVMFFIMap);
-SAME_VALUE(kTVMFFIModule);
-SAME_VALUE(kTVMFFIOpaquePyObject);
-SAME_VALUE(kTVMFFIList);
-SAME_VALUE(kTVMFFIDict);
-SAME_VALUE(kTVMFFIObjectDeleterFlagBitMaskStrong);
-SAME_VALUE(kTVMFFIObjectDeleterFlagBitMaskWeak);
 
 int main() { return 0; }

@@ -1,0 +1,49 @@
+/** The declarations that users see: one meaning for each name, and a name for each type. */
+
+import { equal, ok } from '../assert.js';
+import { test } from '../harness.js';
+import { entries, hiddenConstructors, type Origin, unexportedTypes } from './declarations.js';
+
+const subpaths = entries();
+
+test('a name on two subpaths is the same thing', () => {
+  const places = new Map<string, Map<Origin, string>>();
+  for (const [subpath, names] of subpaths) {
+    for (const [name, origin] of names) {
+      const found = places.get(name) ?? new Map<Origin, string>();
+      found.set(origin, subpath);
+      places.set(name, found);
+    }
+  }
+  const doubles = [...places]
+    .filter(([, found]) => found.size > 1)
+    .map(([name, found]) => `${name}: ${[...found.values()].join(', ')}`);
+  equal(doubles.sort(), [
+    // The type of the values, and the table of the C struct.
+    'DLDataType: dlpack, dlpack/abi',
+    'DLDevice: dlpack, dlpack/abi',
+    // A call on another thread, of Python and of a kernel.
+    'callAsync: dlpack/python, dlpack/tvm-ffi',
+  ]);
+});
+
+test('an acronym has one spelling in all names', () => {
+  const wrong = /Gpu|Json|Dl(?=[A-Z])|Dlpack|Tvm(?!js)|Ffi|CUDA|ONNX|GGUF|NPZ|NPY|WASM|Dtype/;
+  const names = [...subpaths.values()].flatMap((exported) => [...exported.keys()]);
+  // Constants and the names of C are all capitals.
+  equal(names.filter((name) => wrong.test(name) && !/^[A-Z_]+$/.test(name)).sort(), []);
+});
+
+test('every type that an export names can be imported', () => {
+  const pairs = [...unexportedTypes()].map(([type, from]) => `${type}, in ${[...from].join(', ')}`);
+  equal(pairs.sort(), []);
+});
+
+test('programs cannot call the constructors of classes that this package makes', () => {
+  unexportedTypes(); // reads the declarations
+  const hidden = hiddenConstructors();
+  ok(['tensor.d.ts', 'view.d.ts', 'files/tensor-file.d.ts'].every((file) => hidden.has(file)));
+  for (const [file, constructors] of hidden) {
+    equal([...new Set(constructors)], ['protected constructor();'], file);
+  }
+});

@@ -1,0 +1,1 @@
+import '../../webgpu/conformance.js';

@@ -1,0 +1,33 @@
+// The library of tensor.c as a subject. `npm test -- tests/conformance` compiles it.
+
+import { createRequire } from 'node:module';
+
+const { make, dispose, take, bytes, write, release } = createRequire(import.meta.url)(
+  '../../../build/native/conformance_c.node',
+);
+
+const tensorOf = ({ dtype, shape, bytes: elements, isPadded }, flags) =>
+  make(elements, BigInt64Array.from(shape, BigInt), dtype.code, dtype.bits, dtype.lanes, flags | (isPadded ? 4 : 0));
+
+export default {
+  name: 'the C library',
+  producer: {
+    forms: ['buffer', 'external'],
+    make: (recipe) => tensorOf(recipe, 0),
+    makeReadOnly: (recipe) => tensorOf(recipe, 1),
+    dispose,
+  },
+  consumer: {
+    forms: ['external'],
+    without: ['device'],
+    consume(producer, { copy }) {
+      const taken = take(producer, copy);
+      return {
+        shape: taken.shape,
+        bytes: () => bytes(taken),
+        write: (index, value) => write(taken, index, value),
+        release: () => release(taken),
+      };
+    },
+  },
+};

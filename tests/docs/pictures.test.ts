@@ -1,0 +1,36 @@
+/** The pictures: drawn from their sources and from the results of benchmarks, used by a page, and told to a screen reader. */
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+import { equal, ok } from '../assert.js';
+import { test } from '../harness.js';
+
+const root = fileURLToPath(new URL('../../../', import.meta.url));
+const names = readdirSync(join(root, 'docs/pictures')).map((file) => file.replace('.svg', ''));
+const sources = readdirSync(join(root, 'scripts/pictures')).filter((file) => file !== 'svg.mjs');
+const read = (path: string): string => readFileSync(join(root, path), 'utf8');
+
+test('each picture is what its source draws (npm run pictures)', async () => {
+  equal(names.sort(), sources.map((file) => file.replace('.mjs', '')).sort());
+  for (const name of names) {
+    const source = pathToFileURL(join(root, 'scripts/pictures', `${name}.mjs`)).href;
+    const { svg } = (await import(source)) as { svg: string };
+    ok(svg === read(`docs/pictures/${name}.svg`), name);
+  }
+});
+
+test('each picture has a title and a description, and a page shows it with a text', () => {
+  const pages = readdirSync(join(root, 'docs'), { recursive: true, encoding: 'utf8' }).filter((it) =>
+    it.endsWith('.md'),
+  );
+  const text = [read('README.md'), ...pages.map((page) => read(join('docs', page)))].join('\n');
+  for (const name of names) {
+    ok(
+      /<title id="title">[^<]{10,}<\/title>\n\s*<desc id="description">[^<]{40,}</.test(
+        read(`docs/pictures/${name}.svg`),
+      ),
+      name,
+    );
+    ok(new RegExp(`!\\[[^\\]]{10,}\\]\\([./a-z]*pictures/${name}\\.svg\\)`).test(text), name);
+  }
+});

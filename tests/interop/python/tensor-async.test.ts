@@ -1,0 +1,122 @@
+/** Results that become tensors on the thread of the pool. */
+
+import { isDLPackError, Tensor } from 'dlpack';
+import { liveCounts } from 'dlpack/debug';
+import { callTensorAsync, kwargs, type PyObject, PythonError } from 'dlpack/python';
+import { equal, ok, rejection } from '../../assert.js';
+import { runChild } from '../../child.js';
+import { testWith } from '../../harness.js';
+import { define, probe, py, pythonMissing, settleUntil } from './available.js';
+
+const numpy = probe('numpy');
+const torch = probe('torch');
+
+testWith(numpy.missing, 'the tensor shares memory with the array, and no Python object is left over', async () => {
+  const [kept, make] = define(
+    'import numpy\nkept = []\ndef make(*shape, **k):\n  kept.append(numpy.zeros(shape, **k))\n  return kept[-1]',
+    'kept',
+    'make',
+  );
+  const { objects } = liveCounts();
+  const x = await callTensorAsync(make, 2, 3, kwargs({ dtype: 'float32' }));
+  equal([x.dtype, x.shape, x.device], ['float32', [2, 3], 'cpu']);
+  ok(liveCounts().objects <= objects); // fewer when the collector ran meanwhile
+  py.exec('');
+  using first = py.getItem(kept, 0);
+  first.fill(7);
+  equal(x.get(1, 2), 7);
+  x.set(0, 0, 8);
+  equal(first.item(0), 8);
+  x.dispose();
+});
+
+testWith(numpy.missing, 'layouts of every sort arrive as fromDLPack imports them', async () => {
+  const cases: [string, unknown][] = [
+    [
+      'numpy.arange(6).reshape(2, 3).T',
+      [
+        [0n, 3n],
+        [1n, 4n],
+        [2n, 5n],
+      ],
+    ],
+    ['numpy.arange(4.0)[::-1]', [3, 2, 1, 0]],
+    ['numpy.zeros((0, 3))', []],
+    ['numpy.array(5, dtype="int16")', 5],
+    ['bytearray(b"ab")', [97, 98]],
+    [
+      'numpy.broadcast_to(numpy.float32(1), (2, 2))',
+      [
+        [1, 1],
+        [1, 1],
+      ],
+    ],
+  ];
+  for (const [expression, expected] of cases) {
+    const [make] = define(`import numpy\nmake = lambda: ${expression}`, 'make');
+    const x = await callTensorAsync(make);
+    equal(x.toArray(), expected, expression);
+    x.dispose();
+  }
+});
+
+testWith(torch.missing, 'PyTorch: the tensor of a model, and a clear error for one with a gradient', async () => {
+  const { nn } = py.import('torch');
+  const model = nn.Linear(3, 2);
+  const x = Tensor.from([[1, 2, 3]], { dtype: 'float32' });
+  const error = await rejection(callTensorAsync(model, x));
+  ok(error instanceof PythonError && error.type === 'BufferError' && /detach\(\)/.test(error.message), String(error));
+  model.requires_grad_(false);
+  using y = await callTensorAsync(model, x);
+  equal(y.shape, [1, 2]);
+});
+
+testWith(pythonMissing, 'what is no tensor, and what the function raises, reject the promise', async () => {
+  const none = await rejection(callTensorAsync(py.eval('lambda: None')));
+  ok(none instanceof PythonError && none.type === 'AttributeError', String(none));
+  const raised = await rejection(callTensorAsync(py.eval('lambda: 1 / 0')));
+  ok(raised instanceof PythonError && raised.type === 'ZeroDivisionError', String(raised));
+  ok(/tensor-async\.test/.test(raised.stack ?? ''), raised.stack ?? '');
+  ok(isDLPackError(await rejection(callTensorAsync('no' as PyObject)), 'TypeError'));
+});
+
+testWith(numpy.missing, 'a refused tensor: the error names what was refused', async () => {
+  const [make] = define(
+    'import numpy\nmake = lambda: numpy.frombuffer(bytes(17), dtype="uint8")[1:].view("float64")',
+    'make',
+  );
+  const error = await rejection(callTensorAsync(make));
+  ok(isDLPackError(error, 'BufferError') || error instanceof PythonError, String(error));
+});
+
+testWith(numpy.missing, 'the results of abandoned calls are dropped', async () => {
+  const [event, make] = define(
+    'import numpy, threading\nevent = threading.Event()\ndef make():\n  event.wait()\n  return numpy.zeros(1 << 20)',
+    'event',
+    'make',
+  );
+  const { imports } = liveCounts();
+  const controllers = Array.from({ length: 4 }, () => new AbortController());
+  const calls = controllers.map(({ signal }) => rejection(callTensorAsync.with({ signal })(make)));
+  for (const controller of controllers) controller.abort(new RangeError('enough'));
+  for (const call of calls) ok((await call) instanceof RangeError);
+  event.set();
+  await settleUntil(() => liveCounts().imports <= imports);
+});
+
+testWith(
+  numpy.missing,
+  'results are read and released, and calls start, while a thread of Python holds the GIL',
+  () => {
+    const { code, output } = runChild(import.meta.url, './children/busy-python.js');
+    equal(code, 0, output);
+    equal(output.trim(), 'ok');
+  },
+);
+
+testWith(numpy.missing, 'thousands of tensors that nobody disposes are collected', async () => {
+  const [make] = define('import numpy\nmake = lambda: numpy.zeros(16)', 'make');
+  const { imports } = liveCounts();
+  for (let i = 0; i < 2000; i++) await callTensorAsync(make);
+  await settleUntil(() => liveCounts().imports <= imports + 100);
+});

@@ -1,0 +1,68 @@
+/** State that Python's libraries keep for each thread follows an asynchronous call. */
+
+import { callAsync, kwargs, type PyObject } from 'dlpack/python';
+import { equal, rejection } from '../../assert.js';
+import { testWith } from '../../harness.js';
+import { define, probe, py } from './available.js';
+
+const numpy = probe('numpy');
+const torch = probe('torch');
+
+/** Runs `action` inside Python's `with manager`. */
+async function inside(manager: PyObject, action: () => Promise<void>): Promise<void> {
+  manager.__enter__();
+  try {
+    await action();
+  } finally {
+    manager.__exit__(null, null, null);
+  }
+}
+
+testWith(numpy.missing || (String(numpy.module.__version__).startsWith('1.') && 'NumPy 2'), 'np.errstate', async () => {
+  const [divide] = define('import numpy\ndivide = lambda: numpy.geterr()["divide"]', 'divide');
+  await inside(numpy.module.errstate(kwargs({ divide: 'raise' })), async () => equal(await callAsync(divide), 'raise'));
+  equal(await callAsync(divide), 'warn');
+});
+
+testWith(torch.missing, "PyTorch's gradients, inference mode and autocast", async () => {
+  const [modes, fails] = define(
+    `import torch
+def modes():
+  cast = str(torch.get_autocast_dtype("cpu")) if torch.is_autocast_enabled("cpu") else "none"
+  return f"{torch.is_grad_enabled()} {torch.is_inference_mode_enabled()} {cast}"
+def fails():
+  raise ValueError(modes())`,
+    'modes',
+    'fails',
+  );
+  const { autocast, bfloat16, inference_mode, no_grad } = torch.module;
+  const cases: [PyObject, string][] = [
+    [no_grad(), 'False False none'],
+    [inference_mode(), 'False True none'],
+    [autocast('cpu', kwargs({ dtype: bfloat16 })), 'True False torch.bfloat16'],
+  ];
+  for (const [mode, expected] of cases) {
+    await inside(mode, async () => {
+      equal(await callAsync(modes), expected);
+      equal(String(await rejection(callAsync(fails))).includes(expected), true, 'also where the call fails');
+    });
+    // The threads of the pool are as before.
+    const all = await Promise.all(Array.from({ length: 8 }, () => callAsync(modes)));
+    equal(all, new Array(8).fill('True False none'));
+  }
+});
+
+testWith(torch.missing, 'a mode that changes between two calls', async () => {
+  const { set_grad_enabled, is_grad_enabled } = torch.module;
+  const event = py.import('threading').Event();
+  const waiting = callAsync(event.wait); // a call is running, so the snapshot is renewed
+  try {
+    set_grad_enabled(false);
+    equal(await callAsync(is_grad_enabled), false);
+    set_grad_enabled(true);
+    equal(await callAsync(is_grad_enabled), true);
+  } finally {
+    event.set();
+    await waiting;
+  }
+});

@@ -1,0 +1,32 @@
+/** The headers in the installed apache-tvm-ffi, and those of this repository. */
+
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+
+const root = fileURLToPath(new URL('../../../../', import.meta.url));
+const library = `${root}.venv/lib`;
+
+/** The folder with `dlpack/dlpack.h` and `tvm/ffi/c_api.h`; undefined if it is not installed. */
+export const include = existsSync(library)
+  ? readdirSync(library)
+      .map((version) => `${library}/${version}/site-packages/tvm_ffi/include`)
+      .find((folder) => existsSync(`${folder}/dlpack/dlpack.h`))
+  : undefined;
+
+/** Names what is missing, for `testWith`. */
+export const includeMissing = include === undefined ? 'the headers of apache-tvm-ffi in .venv' : false;
+
+/** Every enumerator with a number in the text of a header: `kName = 3`, `kName = 1 << 3`. */
+export function enumeratorsOf(path: string): Map<string, number> {
+  const text = readFileSync(path, 'utf8');
+  const found = new Map<string, number>();
+  for (const [, name = '', value = '', shift] of text.matchAll(/^ *(k\w+) *= *(-?\d+)U? *(?:<< *(\d+))?,?/gm)) {
+    found.set(name, Number(value) << Number(shift ?? 0));
+  }
+  return found;
+}
+
+/** A header of this repository. */
+export function ownHeader(name: string): string {
+  return `${root}native/abi/${name}`;
+}

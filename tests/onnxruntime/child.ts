@@ -1,0 +1,71 @@
+/** What could end a process, in a process of its own. Prints `done`. */
+
+import { createRequire } from 'node:module';
+import { fileURLToPath } from 'node:url';
+import { Worker } from 'node:worker_threads';
+import { Tensor } from 'dlpack';
+import { liveCounts } from 'dlpack/debug';
+import { loadSession } from 'dlpack/onnxruntime';
+import { makeModel } from '../interop/libraries/model.js';
+import { chain } from './chain.js';
+import './library.js';
+
+declare const gc: () => void;
+
+const x = Tensor.zeros([256, 256], 'float32');
+const ort = () =>
+  createRequire(fileURLToPath(new URL('../../../.libraries/package.json', import.meta.url)))('onnxruntime-node') as {
+    InferenceSession: { create(model: Uint8Array): Promise<object> };
+  };
+const relu = makeModel('Relu', 1, 'float32');
+
+async function useBoth(): Promise<void> {
+  const theirs = await ort().InferenceSession.create(relu);
+  const session = await loadSession(relu);
+  const { y } = session.runSync({ x: Tensor.from([[-1, 2]], { dtype: 'float32' }) });
+  if (String((y as Tensor).toArray()) !== '0,2' || theirs === undefined) throw new Error('wrong result');
+}
+
+const cases: Record<string, () => Promise<void>> = {
+  async exit() {
+    const session = await loadSession(chain(20_000, 256), { threads: 1 });
+    for (let i = 0; i < 4; i++) void session.run({ x });
+    console.log('done');
+    process.exit(0);
+  },
+  async return() {
+    const session = await loadSession(chain(20, 256));
+    void session.run({ x }).then(() => console.log('done'));
+  },
+  async terminate() {
+    const worker = new Worker(new URL('./worker.js', import.meta.url));
+    await new Promise((resolve) => worker.once('message', resolve));
+    await worker.terminate();
+    console.log('done');
+  },
+  async collect() {
+    for (let i = 0; i < 20; i++) {
+      const session = await loadSession(relu);
+      session.runSync({ x });
+    }
+    const isClean = () => liveCounts().storages <= 2;
+    for (let i = 0; i < 200 && !isClean(); i++) {
+      gc();
+      await new Promise((resolve) => setTimeout(resolve, 5));
+    }
+    if (!isClean()) throw new Error(JSON.stringify(liveCounts()));
+    console.log('done');
+  },
+  async first() {
+    await loadSession(relu);
+    await useBoth();
+    console.log('done');
+  },
+  async second() {
+    await useBoth();
+    await loadSession(relu);
+    console.log('done');
+  },
+};
+
+await cases[process.argv[2] as string]?.();

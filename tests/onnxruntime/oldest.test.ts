@@ -1,0 +1,31 @@
+/** The oldest version of ONNX Runtime that this package takes. */
+
+import { equal, ok } from '../assert.js';
+import { runChild } from '../child.js';
+import { testWith } from '../harness.js';
+import { findLibrary } from './library.js';
+
+const path = findLibrary('.libraries-oldest');
+const missing = path === null ? 'onnxruntime-node 1.20 in .libraries-oldest' : false;
+
+/** Tests that need kernels of newer versions. */
+const newer = ['packed elements: int4 by Cast'];
+
+for (const name of ['session', 'errors', 'options']) {
+  testWith(missing, `the tests of onnxruntime/${name} pass with version 1.20`, () => {
+    const { output } = runChild(import.meta.url, `./${name}.test.js`, { env: { TEST_ONNXRUNTIME: path as string } });
+    const failed = [...output.matchAll(/^not ok (.*)$/gm)].map(([, test]) => test as string);
+    equal(
+      failed.filter((test) => !newer.includes(test)),
+      [],
+      output,
+    );
+    ok(/^RESULT .*"skipped":0/m.test(output), output);
+  });
+}
+
+testWith(missing, 'the version is the one that was asked for', () => {
+  const env = { TEST_ONNXRUNTIME: path as string };
+  const { output } = runChild(import.meta.url, './version.js', { env });
+  ok(/^1\.20\./.test(output), output);
+});
