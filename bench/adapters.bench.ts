@@ -85,7 +85,7 @@ Date ${new Date().toISOString().slice(0, 10)}; \`npm run bench -- adapters\`; ${
 
 Nanoseconds for one object with six elements, the least of ${ROUNDS * 3} samples in which the library and the adapter took turns,
 because other programs ran on the machine. *The library* is what the adapter's caller would write by hand: the library's own
-construction, or reading its array. The target is at most 500 ns more.
+construction, or reading its array.
 
 ## Node ${process.versions.node}
 

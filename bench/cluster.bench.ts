@@ -80,7 +80,7 @@ const lines = rows.map(([name, key, [side, peer], limit]) => {
 /** The programs with 1000 tasks: the tasks a second, beside Python's, and the delays of the event loop. */
 const programs = [
   ['`get(await Promise.all(starts))`, one `get` for all', 'one get'],
-  ['`Promise.all(xs.map(async (x) => get(await f.remoteAsync(x))))`, a `get` for each', 'a get for each'],
+  ['`Promise.all(xs.map(async (x) => get(await f.remote(x))))`, a `get` for each', 'a get for each'],
 ] as const;
 /** The longest sample over all processes. */
 const worst = (name: string): number => Math.max(...measured.node.flatMap((samples) => samples[name] ?? [Number.NaN]));
@@ -133,7 +133,7 @@ ${measured.node.length * 200} such calls took ${delayed.toFixed(1)} ms (limit 10
 
 ## 1000 tasks with an argument of 1 MiB each, all in flight
 
-Node starts them with \`remoteAsync\`, and Python with \`ray.get([f.remote(x) for x in xs])\`. Medians of ${2 * ROUNDS} runs in ${ROUNDS} processes.
+Node starts them with \`remote\`, and Python with \`ray.get([f.remote(x) for x in xs])\`. Medians of ${2 * ROUNDS} runs in ${ROUNDS} processes.
 
 | program | Node, tasks a second | Python | ratio | limit 0.9× | longest delay of the event loop | longest of all runs | limit 10 ms | 99th percentile |
 |---|---|---|---|---|---|---|---|---|

@@ -6,7 +6,7 @@
 import { existsSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { fromDLPack, Tensor } from 'dlpack';
-import { asCudaArray, devices, Event, synchronize } from 'dlpack/cuda';
+import { asCudaArray, CudaEvent, devices, synchronize } from 'dlpack/cuda';
 import { type PyObject, python } from 'dlpack/python';
 import { describeMachine } from './machine.js';
 import { sample, summarise, type Timing } from './measure.js';
@@ -15,7 +15,7 @@ const ROUNDS = 9;
 
 const [gpu] = devices();
 if (gpu === undefined) {
-  console.log('left out: no CUDA device here; see docs/guides/gpu-tests.md');
+  console.log('left out: no CUDA device here; see docs/design/gpu-tests.md');
   process.exit(0);
 }
 
@@ -146,9 +146,9 @@ const rows: Row[] = [
 function bandwidth(bytes: number, action: () => void): number {
   let best = 0;
   for (let round = 0; round < 10; round++) {
-    const start = new Event({ timing: true }).record();
+    const start = new CudaEvent({ timing: true }).record();
     action();
-    const end = new Event({ timing: true }).record();
+    const end = new CudaEvent({ timing: true }).record();
     end.synchronize();
     best = Math.max(best, bytes / end.elapsed(start) / 1e6);
     start.dispose();

@@ -4,32 +4,18 @@
  */
 
 import { existsSync, writeFileSync } from 'node:fs';
-import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { runDawn } from '../tests/webgpu/run-dawn.js';
-import { softwareVulkan, vulkanMissing, withVulkan } from '../tests/webgpu/vulkan.js';
+import { vulkanMissing, withVulkan } from '../tests/webgpu/vulkan.js';
 import { describeMachine } from './machine.js';
 import { stridedTable } from './webgpu/strided-table.js';
 import type { PageResult } from './webgpu/timing.js';
 
 if (vulkanMissing !== false) {
-  console.log(`left out: ${vulkanMissing} is missing here; see docs/guides/gpu-tests.md`);
+  console.log(`left out: ${vulkanMissing} is missing here; see docs/design/gpu-tests.md`);
   process.exit(0);
 }
-const measure = (env: Record<string, string>) => runDawn<PageResult>('../../bench/webgpu/strided.page', env).result;
-const page = withVulkan(measure);
-const software =
-  softwareVulkan === null
-    ? ''
-    : `
-## The software adapter of that machine
-
-SwiftShader with ${availableParallelism()} cores, and copies of 16 MiB: the median of 30 copies, each with its wait, and next to it the bandwidth of
-ten copies before one wait. With eight cores or more a shader moves rows of up to 2 KiB, and longer rows go
-[through a texture](../../docs/decisions/rows-through-a-texture.md).
-
-${stridedTable(measure(softwareVulkan))}
-`;
+const page = withVulkan((env) => runDawn<PageResult>('../../bench/webgpu/strided.page', env).result);
 
 const report = `# WebGPU on a GPU
 
@@ -43,7 +29,7 @@ moves one element of 4 bytes in each invocation, in workgroups of 64. The aim is
 Here shaders are faster than the driver's own copy.
 
 ${stridedTable(page)}
-${software}`;
+`;
 const results = fileURLToPath(new URL('../../bench/results/', import.meta.url));
 if (existsSync(results)) writeFileSync(`${results}webgpu-gpu.md`, report);
 console.log(report);

@@ -21,7 +21,7 @@ interface Runtime {
   readonly name: string;
   readonly args: readonly string[];
 }
-const { runtimes, runtimePath } = (await import(pathToFileURL(`${root}scripts/lib/setup.mjs`).href)) as {
+const { runtimes, runtimePath } = (await import(pathToFileURL(`${root}scripts/lib/runtimes.mjs`).href)) as {
   runtimes: Runtime[];
   runtimePath(runtime: Runtime): string;
 };
@@ -74,9 +74,9 @@ const shown = (ns: number): string =>
       : ns < 1e6
         ? `${(ns / 1e3).toFixed(2)} µs`
         : `${(ns / 1e6).toFixed(2)} ms`;
-/** The rows of six elements that may take 300 ns. All others with a counterpart may take as long as NumPy. */
+/** The rows of six elements that may take 400 ns. All others with a counterpart may take as long as NumPy. */
 const small = /^(empty|zeros|from a typed array|copy|copy of the transpose|astype.*), 6 elements$/;
-const MOST_NS = 300;
+const MOST_NS = 400;
 const timeOf = (side: string, row: string): number => median(sides.get(side)?.get(row));
 const ratioOf = (side: string, row: string): number => median(ratios.get(side)?.get(row));
 

@@ -17,6 +17,13 @@ const RUNS = 3;
 const SIZES = ['1 KiB', '1 MiB', '64 MiB', '512 MiB'];
 /** The largest ratio of an import to one of 1 KiB: the cost must not depend on the size. */
 const SIZE_LIMIT = 1.1;
+/** The most nanoseconds that an operation may take. */
+const limits: Record<string, number> = {
+  'fromDLPack(tensor), dispose': 30,
+  'fromDLPack(foreign JavaScript object), dispose': 150,
+  'exportManaged, deleter called from C': 60,
+  'importManaged (another addon’s tensor), dispose': 160,
+};
 
 /** Bytes and times with one and with a million live tensors, in two processes that take turns. */
 async function live(kind: string): Promise<{ bytes: number; alone: number; crowded: number }> {
@@ -53,12 +60,12 @@ const rows = Object.keys(runs[0]?.ours ?? {})
   .filter((name) => !SIZES.includes(name))
   .map((name) => {
     const { own, median } = compared(runs, name, reference, ratio);
-    return `| ${name} | ${shown(own?.median)} | ${shown(own?.min)} | ${shown(median, 2)} |`;
+    return `| ${name} | ${shown(own?.median)} | ${shown(own?.min)} | ${shown(median, 2)} | ${verdict(own?.median ?? Number.NaN, limits[name])} |`;
   });
 const peers = Object.keys(runs[0]?.theirs ?? {}).map((name) => {
   const { median, min } = overall(runs.flatMap(({ theirs }) => theirs[name] ?? []));
   const { other } = compared(runs, '', reference, ratio);
-  return `| ${name} | ${shown(median)} | ${shown(min)} | ${shown(median / (other?.median ?? Number.NaN), 2)} |`;
+  return `| ${name} | ${shown(median)} | ${shown(min)} | ${shown(median / (other?.median ?? Number.NaN), 2)} | ${verdict(median, undefined)} |`;
 });
 const sizeRows = SIZES.map((name) => {
   const own = overall(runs.flatMap(({ ours }) => ours[name] ?? []));
@@ -81,10 +88,11 @@ const report = `# Exchange
 Date ${new Date().toISOString().slice(0, 10)}; \`npm run bench -- exchange\`; ${describeMachine()}, load ${(loadavg()[0] as number).toFixed(1)}; dlpack ${version}, Node ${process.versions.node}, ${versions.join(', ')}.
 
 Nanoseconds for one operation on a float32 tensor of shape 2 by 3: medians over ${RUNS} runs, each in processes of its own in which both
-sides took turns, and the least of all samples; the ratio is to NumPy's median for \`${reference}\` in the same run.
+sides took turns, and the least of all samples; the ratio is to NumPy's median for \`${reference}\` in the same run. The last
+columns are the limit that this project has set itself for the median, and whether it holds.
 
-| operation | median | least | × NumPy |
-|---|---|---|---|
+| operation | median | least | × NumPy | limit | holds |
+|---|---|---|---|---|---|
 ${[...rows, ...peers].join('\n')}
 
 Imports by size: nanoseconds for one import of foreign memory and its release, and the ratio to the smallest. The last columns are the

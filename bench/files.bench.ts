@@ -26,8 +26,8 @@ import { fileURLToPath } from 'node:url';
 import { Worker } from 'node:worker_threads';
 import { Tensor } from 'dlpack';
 import { devices } from 'dlpack/cuda';
-import { openNpy, openSafetensors, writeSafetensors } from 'dlpack/files';
-import { openTensor, shareTensor } from 'dlpack/shared';
+import { openNpySync, openSafetensorsSync, writeSafetensors } from 'dlpack/files';
+import { describeTensor, openTensor } from 'dlpack/shared';
 import { describeMachine } from './machine.js';
 import { summarise, type Timing } from './measure.js';
 
@@ -90,12 +90,12 @@ const rows: Record<string, Timing> = {};
 makeFiles();
 Tensor.zeros([1], 'int8').dispose(); // loads the addon
 
-const open = () => openSafetensors(model).close();
+const open = () => openSafetensorsSync(model).dispose();
 const take = () => {
-  const file = openSafetensors(model);
+  const file = openSafetensorsSync(model);
   const tensors = file.names.map((name) => file.get(name));
   for (const tensor of tensors) tensor.dispose();
-  file.close();
+  file.dispose();
 };
 await timed(take, 20);
 await new Promise((resolve) => setTimeout(resolve, 50));
@@ -103,13 +103,13 @@ rows.openSafetensors = summarise(await timed(open, 50));
 rows['openSafetensors, get of all, dispose'] = summarise(await timed(take, 50));
 await new Promise((resolve) => setTimeout(resolve, 50));
 const [majorsBefore, privateBefore] = [majors, privateBytes()];
-const kept = openSafetensors(model);
+const kept = openSafetensorsSync(model);
 const tensors = kept.names.map((name) => kept.get(name));
 const grown = privateBytes() - privateBefore;
 await new Promise((resolve) => setTimeout(resolve, 50));
 const collections = majors - majorsBefore;
 for (const tensor of tensors) tensor.dispose();
-rows['openNpy, 2 GiB'] = summarise(await timed(() => openNpy(array).dispose(), 50));
+rows['openNpy, 2 GiB'] = summarise(await timed(() => openNpySync(array).dispose(), 50));
 
 const written = Tensor.zeros([256 << 20], 'uint8');
 written.fill(1);
@@ -141,7 +141,7 @@ for (const [name, nbytes] of [
 ] as const) {
   const cycle = () => {
     const x = Tensor.empty([nbytes], 'uint8', { shareable: true });
-    openTensor(shareTensor(x, { with: 'process', copy: false })).dispose();
+    openTensor(describeTensor(x, { copy: false })).dispose();
     x.dispose();
   };
   await timed(cycle, 200);
@@ -164,7 +164,7 @@ const carrying: Record<string, Timing> = {};
     await answered;
   };
   const byDescription = (isShown: boolean) =>
-    answer(child, () => child.send({ description: shareTensor(shared, { with: 'process', copy: false }), isShown }));
+    answer(child, () => child.send({ description: describeTensor(shared, { copy: false }), isShown }));
   for (const [isShown, way] of [
     [false, 'get'],
     [true, 'data'],
@@ -214,7 +214,7 @@ if (hasDevice) {
     return times;
   };
   const device = { device: 'cuda:0' } as const;
-  const single = openSafetensors(one);
+  const single = openSafetensorsSync(one);
   const loadAll = async () => (await kept.getAllAsync(device)).values();
   const loadOne = async () => [await single.getAsync('large', device)];
   await uploads(loadAll, 1);
@@ -230,9 +230,9 @@ if (hasDevice) {
   to.dispose();
   rows["getAllAsync({ device: 'cuda:0' }), 2 GiB"] = summarise(await uploads(loadAll, 9));
   rows["getAsync(name, { device: 'cuda:0' }), 1 GiB"] = summarise(await uploads(loadOne, 9));
-  single.close();
+  single.dispose();
 }
-kept.close();
+kept.dispose();
 
 const python =
   process.env.DLPACK_PYTHON ?? join(root, '.venv', process.platform === 'win32' ? 'Scripts/python.exe' : 'bin/python');

@@ -5,85 +5,15 @@
  *   npm run bench -- python-peers
  */
 
-import { execFileSync, spawnSync } from 'node:child_process';
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { dirname } from 'node:path';
+import { execFileSync } from 'node:child_process';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { describeMachine } from './machine.js';
 import { summarise } from './measure.js';
+import { ask, environment, install, peers } from './peers.js';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 const ROUNDS = 4;
-
-const venvPython = `${root}.venv/bin/python`;
-const ask = (code: string) => execFileSync(venvPython, ['-c', code], { encoding: 'utf8' }).trim();
-const libraries = ask('import sysconfig; print(sysconfig.get_config_var("LIBDIR"))');
-const packages = ask('import site; print(site.getsitepackages()[0])');
-/** The headers of this Node, if its distribution has them. Otherwise node-gyp would fetch them. */
-const prefix = dirname(dirname(process.execPath));
-const nodedir = existsSync(`${prefix}/include/node/node_api.h`) ? { npm_config_nodedir: prefix } : {};
-const environment = {
-  ...process.env,
-  ...nodedir,
-  PKG_CONFIG_PATH: `${libraries}/pkgconfig`,
-  LD_LIBRARY_PATH: libraries,
-  PYTHONPATH: packages,
-};
-
-interface Peer {
-  readonly name: string;
-  readonly version: string;
-  /** The compiled addon. */
-  readonly addon: string;
-  readonly overrides: Record<string, string>;
-  readonly build: readonly string[];
-}
-
-const peers: readonly Peer[] = [
-  {
-    name: 'pymport',
-    version: '1.5.1',
-    addon: 'lib/binding',
-    // It compiles as C++14, but newer versions of this header need C++17.
-    overrides: { 'node-addon-api': '8.0.0' },
-    build: [
-      'exec',
-      '--',
-      'node-pre-gyp',
-      'rebuild',
-      '--build-from-source',
-      ...(nodedir.npm_config_nodedir ? [`--nodedir=${prefix}`] : []),
-    ],
-  },
-  {
-    name: 'node-calls-python',
-    version: '1.11.1',
-    addon: 'build/Release',
-    overrides: {},
-    build: ['rebuild', '--foreground-scripts'],
-  },
-];
-
-function npm(args: readonly string[], cwd: string): string | null {
-  const { status, stdout, stderr } = spawnSync('npm', args, { cwd, env: environment, encoding: 'utf8' });
-  if (status === 0) return null;
-  const lines = `${stdout}${stderr}`.split('\n');
-  return lines.find((line) => /error:|Error:|ERR!.*stack/.test(line)) ?? lines.at(-1) ?? `npm ended with ${status}`;
-}
-
-/** The folder of an installed peer, or the reason why it could not be installed. */
-function install({ name, version, addon, overrides, build }: Peer): { folder: string; problem: string | null } {
-  const folder = `${root}.cache/python-peers/${name}`;
-  const inside = `${folder}/node_modules/${name}`;
-  if (existsSync(`${inside}/${addon}`)) return { folder, problem: null };
-  mkdirSync(folder, { recursive: true });
-  writeFileSync(
-    `${folder}/package.json`,
-    JSON.stringify({ private: true, dependencies: { [name]: version }, overrides }),
-  );
-  const problem = npm(['install', '--no-audit', '--no-fund', '--ignore-scripts'], folder) ?? npm(build, inside);
-  return { folder, problem };
-}
 
 /** The samples of every method, by name. */
 function measure(library: string, folder: string): Record<string, number[]> {

@@ -2,7 +2,15 @@
 
 import { execFileSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
 import { summarise, type Timing } from './measure.js';
+
+/** How often a benchmark measures everything: the number after `--rounds`, or `usual`. */
+export function roundsOf(usual: number): number {
+  const { rounds = String(usual) } = parseArgs({ options: { rounds: { type: 'string' } } }).values;
+  if (!/^[1-9]\d*$/.test(rounds)) throw new Error(`Expected a number of rounds from 1 on but received '${rounds}'`);
+  return Number(rounds);
+}
 
 /** What a driver prints as the last line, as JSON. */
 export interface Run {

@@ -67,7 +67,7 @@ const rows = {
   },
   toImageData: {
     own: repeat(() => new page.ImageData(new Uint8ClampedArray(clamped.buffer, 0, 8), 2, 1)),
-    adapter: repeat(() => adapters.toImageData(pixels)),
+    adapter: repeat(() => adapters.toImageData(pixels, ImageData)),
   },
   'fromAudioBuffer, dispose': {
     own: repeat(() => audio.getChannelData(0)),
@@ -79,7 +79,7 @@ const rows = {
       made.getChannelData(0).set(zeros);
       return made;
     }),
-    adapter: repeat(() => adapters.toAudioBuffer(samples, 48_000)),
+    adapter: repeat(() => adapters.toAudioBuffer(samples, AudioBuffer, { sampleRate: 48_000 })),
   },
 };
 console.log(`RESULT ${JSON.stringify({ times: measure(rows), agent: navigator.userAgent })}`);

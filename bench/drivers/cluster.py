@@ -45,7 +45,7 @@ measure('put 256 MiB', 6, lambda: ray.put(large))
 # store meanwhile.
 ref = make.remote()
 ray.get(ref)
-measure('get 256 MiB', 100, lambda: ray.get(ref))
+measure('get 256 MiB', 100, lambda: ray.get(ref))  # noqa: F821 deleted only afterwards
 del ref
 ray.get(nothing.remote())
 measure('task', 200, lambda: ray.get(nothing.remote()))

@@ -3,7 +3,7 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { Tensor } from 'dlpack';
 import { python } from 'dlpack/python';
-import { actor, get, getSync, init, kill, put, remote, shutdown } from 'dlpack/ray';
+import { actor, get, getSync, init, kill, putSync, remote, shutdown } from 'dlpack/ray';
 import type * as workers from './cluster-workers.js';
 
 const [address = ''] = process.argv.slice(2);
@@ -45,14 +45,14 @@ function add(name: string, sample: number) {
 const large = Tensor.empty([64 * MIB], 'float32');
 large.fill(1);
 await time(
-  'put 256 MiB',
+  'putSync 256 MiB',
   6,
-  () => put(large),
+  () => putSync(large),
   (ref: Disposable) => ref[Symbol.dispose](),
 );
-// Another process makes the object. A process holds an object that it put until the store answers, and `get` does not ask the
+// Another process makes the object. A process holds an object that it putSync until the store answers, and `get` does not ask the
 // store meanwhile.
-const ref = remote<() => Tensor>(py.eval('make')).remote();
+const ref = remote<() => Tensor>(py.eval('make')).remoteSync();
 await get(ref).then((x) => x.dispose());
 await time(
   'get 256 MiB',
@@ -69,11 +69,11 @@ await time(
 ref[Symbol.dispose]();
 
 const nothing = remote(py.eval('nothing'));
-await get(nothing.remote());
-await time('task', 200, () => getSync(nothing.remote()));
-await time('task, await', 200, () => get(nothing.remote()));
+await get(nothing.remoteSync());
+await time('task', 200, () => getSync(nothing.remoteSync()));
+await time('task, await', 200, () => get(nothing.remoteSync()));
 
-const inPython = remote<new () => { nothing(): null }>(py.eval('Actor'), { numCpus: 0 }).remote();
+const inPython = remote<new () => { nothing(): null }>(py.eval('Actor'), { numCpus: 0 }).remoteSync();
 await get(inPython.nothing.remote());
 await time('actor', 400, () => getSync(inPython.nothing.remote()));
 await time('actor, await', 400, () => get(inPython.nothing.remote()));
@@ -87,7 +87,7 @@ await time('JavaScript actor, await', 400, () => get(inJavaScript.nothing.remote
 kill(inJavaScript);
 
 const Slow = remote<new () => { wait(): null; open(): null }>(py.eval('Slow'), { numCpus: 0 });
-const slow = Slow.remote();
+const slow = Slow.remoteSync();
 const pass = py.eval('pass_on');
 await time('a call', 200, () => py.callAsync(pass, 1));
 const waiting = Array.from({ length: 200 }, () => get(slow.wait.remote()));
@@ -101,8 +101,8 @@ const first = remote<(x: Tensor<'float32'>) => number>(py.eval('first'));
 const part = Tensor.empty([MIB / 4], 'float32');
 part.fill(2);
 const programs: Record<string, () => Promise<number[]>> = {
-  'one get': async () => get(await Promise.all(Array.from({ length: 1000 }, () => first.remoteAsync(part)))),
-  'a get for each': () => Promise.all(Array.from({ length: 1000 }, async () => get(await first.remoteAsync(part)))),
+  'one get': async () => get(await Promise.all(Array.from({ length: 1000 }, () => first.remote(part)))),
+  'a get for each': () => Promise.all(Array.from({ length: 1000 }, async () => get(await first.remote(part)))),
 };
 for (let round = 0; round < 3; round++) {
   for (const [name, program] of Object.entries(programs)) {

@@ -3,7 +3,7 @@
  * one millisecond is late by the time in which the loop could not run.
  */
 
-import { Tensor } from 'dlpack';
+import { fromDLPack, Tensor } from 'dlpack';
 import { devices } from 'dlpack/cuda';
 import { python } from 'dlpack/python';
 
@@ -19,6 +19,23 @@ def spin(n):
     return total
 `);
 const { spin } = py.import('__main__');
+py.exec(`
+import numpy, threading
+class Busy:
+    """Threads that run Python code until they are stopped."""
+    def __init__(self, count):
+        self.goes_on = True
+        self.threads = [threading.Thread(target=self.run) for _ in range(count)]
+        for thread in self.threads: thread.start()
+    def run(self):
+        while self.goes_on: spin(1000)
+    def stop(self):
+        self.goes_on = False
+        for thread in self.threads: thread.join()
+def ones():
+    return numpy.ones(1 << 18)
+`);
+const { Busy, ones } = py.import('__main__');
 const large = Tensor.zeros([16 * 2 ** 20], 'float32').fill(1);
 const released = (tensor: Tensor): void => tensor.dispose();
 
@@ -29,9 +46,21 @@ try {
   // There is no driver.
 }
 
+/** Rows with eight threads of Python that never wait. */
+const withThreads = new Set([
+  'callTensorAsync beside eight busy Python threads',
+  'fromDLPack(await callAsync) beside them',
+]);
+const [besideThreads, withImport] = [...withThreads] as [string, string];
+
 const rows: Record<string, (() => Promise<unknown>) | null> = {
   'nothing, to compare with': null,
   'callAsync of a pure Python loop': () => py.callAsync(spin, 2_000_000),
+  [besideThreads]: () => py.callTensorAsync(ones).then(released),
+  [withImport]: async () => {
+    using object = await py.callAsync(ones);
+    released(fromDLPack(object));
+  },
   "astypeAsync('float64') of 64 MiB": () => large.astypeAsync('float64').then(released),
   'copyAsync of 64 MiB': () => large.copyAsync().then(released),
 };
@@ -63,5 +92,9 @@ async function measure(start: (() => Promise<unknown>) | null): Promise<{ late: 
 }
 
 const results: Record<string, { late: number[]; starts: number[] }> = {};
-for (const [name, start] of Object.entries(rows)) results[name] = await measure(start);
+for (const [name, start] of Object.entries(rows)) {
+  const busy = withThreads.has(name) ? await py.callAsync(Busy, 8) : null;
+  results[name] = await measure(start);
+  if (busy !== null) await py.callAsync(busy.stop);
+}
 console.log(JSON.stringify(results));

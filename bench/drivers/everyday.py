@@ -10,6 +10,8 @@ import numpy as np
 small = np.arange(6, dtype=np.float32).reshape(2, 3)
 million = (np.arange(1_000_000, dtype=np.float32) % 2048).reshape(1000, 1000)
 bits = million.astype(ml_dtypes.bfloat16)
+image = np.full((224, 224, 3), 124, np.uint8)
+mean, std = np.float32([0.485, 0.456, 0.406]), np.float32([0.229, 0.224, 0.225])
 large = np.zeros(16 * 2**20, dtype=np.float32)
 large[:] = 1
 flat = np.arange(6, dtype=np.float32)
@@ -59,6 +61,8 @@ rows = {
     "empty, 64 MiB": lambda: np.empty(large.shape, np.float32),
     "zeros, 64 MiB": lambda: np.zeros(large.shape, np.float32),
     "copy, 64 MiB": lambda: large.copy(),
+    "an image: (x / 255 - mean) / std, channels first": lambda: np.ascontiguousarray(
+        ((image / np.float32(255) - mean) / std).transpose(2, 0, 1)),
     "astype('float64'), 64 MiB": lambda: large.astype(np.float64),
     "fill, 64 MiB": lambda: large.fill(1),
 }
@@ -87,4 +91,5 @@ for name, run in rows.items():
         n *= 2
     n = max(1, round(ROW_MS * 1e6 / SAMPLES / (spent / count)))
     out[name] = [batch(run, n) / n for _ in range(SAMPLES)]
-print(json.dumps({"times": out, "versions": {"Python": platform.python_version(), "NumPy": np.__version__, "ml_dtypes": ml_dtypes.__version__}}))
+versions = {"Python": platform.python_version(), "NumPy": np.__version__, "ml_dtypes": ml_dtypes.__version__}
+print(json.dumps({"times": out, "versions": versions}))

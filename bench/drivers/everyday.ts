@@ -17,6 +17,8 @@ const million = Tensor.from(
   { shape: [1000, 1000] },
 );
 const bits = million.astype('bfloat16');
+const image = Tensor.full([224, 224, 3], 124, 'uint8');
+const normal = { scale: [1 / 58.4, 1 / 57.1, 1 / 57.4], offset: [-2.12, -2.04, -1.8], axis: 0 };
 const large = Tensor.zeros([16 * 2 ** 20], 'float32').fill(1);
 const array = new Float32Array([1, 2, 3, 4, 5, 6]);
 const turned = small.transpose();
@@ -79,6 +81,8 @@ const rows: Record<string, () => void> = {
   'empty, 64 MiB': () => Tensor.empty(large.shape, 'float32').dispose(),
   'zeros, 64 MiB': () => Tensor.zeros(large.shape, 'float32').dispose(),
   'copy, 64 MiB': () => large.copy().dispose(),
+  'an image: (x / 255 - mean) / std, channels first': () =>
+    image.transpose([2, 0, 1]).astype('float32', normal).dispose(),
   "astype('float64'), 64 MiB": () => large.astype('float64').dispose(),
   'fill, 64 MiB': () => void large.fill(1),
   // These have no counterpart in NumPy. Two of them measure the runtime itself.

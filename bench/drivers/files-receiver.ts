@@ -1,14 +1,14 @@
 /** The other side of bench/files.bench.ts, as a process or a worker: answers when it has the values of a message. */
 
 import { isMainThread, parentPort } from 'node:worker_threads';
-import { openTensor, type SharedTensor } from 'dlpack/shared';
+import { openTensor, type TensorDescription } from 'dlpack/shared';
 
-type Message = { description: SharedTensor; isShown?: boolean } | { bytes: Uint8Array };
+type Message = { description: TensorDescription; isShown?: boolean } | { bytes: Uint8Array };
 
 /** One value, so that the memory is really there. */
 function receive(message: Message): number {
   if ('bytes' in message) return message.bytes[message.bytes.length - 1] as number;
-  const tensor = openTensor<'uint8'>(message.description);
+  const tensor = openTensor(message.description, { dtype: 'uint8' });
   const value = message.isShown ? (tensor.data.at(-1) as number) : tensor.get(tensor.size - 1);
   tensor.dispose();
   return value;

@@ -27,7 +27,7 @@ async function rate(milliseconds: number, width: number, count: number): Promise
   let left = count;
   const lane = async () => {
     while (left-- > 0) {
-      const ref = nap.remote(milliseconds / 1000);
+      const ref = nap.remoteSync(milliseconds / 1000);
       await get(ref);
       ref[Symbol.dispose]();
     }
@@ -62,7 +62,7 @@ async function inspect(handle: ActorHandle<{ pid(): number }>): Promise<{ memory
   return statusOf(pid as number);
 }
 
-const inPython = await inspect(remote<new () => { pid(): number }>(py.eval('Actor'), { numCpus: 0 }).remote());
+const inPython = await inspect(remote<new () => { pid(): number }>(py.eval('Actor'), { numCpus: 0 }).remoteSync());
 const module = new URL('./cluster-workers.js', import.meta.url);
 const inJavaScript = await inspect(await actor<typeof workers.Actor>(module, 'Actor', { numCpus: 0 }).remote());
 await shutdown();

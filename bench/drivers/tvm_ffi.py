@@ -117,7 +117,7 @@ table = tvm_ffi.Dict({"key": 1})
 
 def field(n):
     for _ in range(n):
-        pair.a
+        pair.a  # noqa: B018 measured
 
 
 def method(n):

@@ -1,13 +1,11 @@
 /**
- * In a page, or on Node with Dawn: strided copies against `copyBufferToBuffer` and against a shader that one would write
- * first. A software adapter copies 16 MiB, once and ten times before a wait. A GPU copies 256 MiB, twenty times before a
- * wait, because a wait takes longer than a copy there.
+ * On Node with Dawn: strided copies against `copyBufferToBuffer` and against a shader that one would write first. There are
+ * twenty copies before a wait, because a wait takes longer than a copy.
  */
 
 import { type DType, Tensor } from 'dlpack';
 import { gpuMemoryOf } from 'dlpack/webgpu';
-import { adapterInfo, newDevice, type TestDevice, uncaptured } from '../../tests/webgpu/device.js';
-import { manyCopies } from './strided-table.js';
+import { newDevice, type TestDevice, uncaptured } from '../../tests/webgpu/device.js';
 import { finish, leastOf, mediansInTurns, type PageResult } from './timing.js';
 
 interface BenchDevice extends TestDevice {
@@ -17,20 +15,18 @@ interface BenchDevice extends TestDevice {
   createBindGroup(descriptor: object): object;
 }
 
-const isSoftware = (await adapterInfo())?.architecture === 'swiftshader';
-const SIZE = isSoftware ? 2 ** 24 : 2 ** 28;
-/** Copies before a wait: for the times of the table, and for its column about many copies. */
-const [COPIES, MANY] = isSoftware ? [1, 10] : [20, null];
+const SIZE = 2 ** 28;
+const COPIES = 20;
 /** How often 16 MiB fit into a copy, and how often the side of a square of 16 MiB. */
 const TIMES = SIZE / 2 ** 24;
 const SIDE = Math.sqrt(TIMES);
 const largest = { maxBufferSize: 4 * SIZE, maxStorageBufferBindingSize: 4 * SIZE };
-const device = (await newDevice('bench', isSoftware ? {} : { requiredLimits: largest })) as BenchDevice;
+const device = (await newDevice('bench', { requiredLimits: largest })) as BenchDevice;
 const rows: Record<string, number> = {};
 
-/** Runs a copy several times, and waits for the GPU. Times are divided by the same number. */
-async function repeated(copy: () => void, times: number): Promise<void> {
-  for (let i = 0; i < times; i++) copy();
+/** Runs a copy several times, and waits for the GPU. */
+async function repeated(copy: () => void): Promise<void> {
+  for (let i = 0; i < COPIES; i++) copy();
   await device.queue.onSubmittedWorkDone();
 }
 
@@ -89,7 +85,7 @@ async function generic(shape: readonly number[], strides: readonly number[]): Pr
     pass.end();
     device.queue.submit([encoder.finish()]);
   };
-  const time = await leastOf(5, () => repeated(dispatch, COPIES));
+  const time = await leastOf(5, () => repeated(dispatch));
   uniform.destroy();
   return time / COPIES;
 }
@@ -100,14 +96,10 @@ async function ours(name: string, dtype: DType, shape: readonly number[], view: 
   const whole = Tensor.empty(shape, dtype, { device });
   const part = view(whole);
   const target = Tensor.empty(part.shape, dtype, { device });
-  const measure = async (label: string, samples: number, times: number) => {
-    const copies = [copyBlock, () => target.copyFrom(part)].map((copy) => () => repeated(copy, times));
-    const [block, time] = (await mediansInTurns(samples, copies)) as [number, number];
-    rows[label] = time / times;
-    rows[`${label}, copyBufferToBuffer`] = (block * part.nbytes) / SIZE / times; // for as many bytes
-  };
-  await measure(name, 30, COPIES);
-  if (MANY !== null) await measure(`${name}${manyCopies}`, 9, MANY);
+  const copies = [copyBlock, () => target.copyFrom(part)].map((copy) => () => repeated(copy));
+  const [block, time] = (await mediansInTurns(30, copies)) as [number, number];
+  rows[name] = time / COPIES;
+  rows[`${name}, copyBufferToBuffer`] = (block * part.nbytes) / SIZE / COPIES; // for as many bytes
   if (bytes === 4) rows[`${name}, generic shader`] = await generic(part.shape, part.strides);
   for (const tensor of [part, whole, target]) tensor.dispose();
 }
@@ -115,7 +107,7 @@ async function ours(name: string, dtype: DType, shape: readonly number[], view: 
 await ours('rows of 8 KiB', 'float32', [2048 * TIMES, 4096], (t) => t.slice(null, [0, 2048]));
 await ours('rows of 1 KiB', 'float32', [16384 * TIMES, 512], (t) => t.slice(null, [0, 256]));
 await ours('rows of 128 bytes', 'float32', [131072 * TIMES, 64], (t) => t.slice(null, [0, 32]));
-// Strides that WebGPU's alignment of 256 bytes does not divide: 32 or 64 neighbouring rows need a command each.
+// Rows in whole words that no larger unit divides.
 for (const [row, stride] of [
   [12, 24],
   [20, 40],
