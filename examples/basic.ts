@@ -1,7 +1,7 @@
 /** One memory, three owners: a tensor, a view of it, and C by address. */
 
-import { fromDLPack, Tensor } from 'dlpack';
-import { addressOf, exportManaged, importManaged } from 'dlpack/native';
+import { Tensor } from 'dlpack';
+import { exportManaged, importManaged } from 'dlpack/native';
 
 const x = Tensor.from(
   [
@@ -10,9 +10,9 @@ const x = Tensor.from(
   ],
   { dtype: 'float32' },
 ); // native memory, ready to be shared
-const y = fromDLPack(x.transpose()); // another owner of the same memory
+const y = x.transpose(); // another owner of the same memory
 y.set(2, 1, 60);
 console.log(x.get(1, 2)); // 60
 const address = exportManaged(x); // a real DLManagedTensorVersioned* for C
 const z = importManaged(address); // and back: ownership taken over
-console.log(addressOf(z) === addressOf(x), z); // true, and the values
+console.log(z.sharesMemory(x), z); // true, and the values

@@ -4,11 +4,11 @@ import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { Tensor } from 'dlpack';
-import { openTensor, type SharedTensor, shareTensor } from 'dlpack/shared';
+import { describeTensor, openTensor, type TensorDescription } from 'dlpack/shared';
 
-/** Says that a frame is there, and where. */
+/** Sent for every frame. */
 interface Message {
-  readonly description: SharedTensor;
+  readonly description: TensorDescription;
 }
 
 function consume(pixel: number): void {
@@ -21,7 +21,7 @@ function consume(pixel: number): void {
 
 async function produce(): Promise<void> {
   const frame = Tensor.empty([720, 1280, 3], 'uint8', { shareable: true });
-  const description = shareTensor(frame, { with: 'process' });
+  const description = describeTensor(frame);
   const script = fileURLToPath(import.meta.url);
   const consumers: ChildProcess[] = [0, 719].map((pixel) => fork(script, [String(pixel)]));
   for (let number = 1; number <= 3; number++) {

@@ -25,7 +25,7 @@ await writeSafetensors(
 );
 
 {
-  using checkpoint = openSafetensors(path); // mapped: nothing of the data is read
+  using checkpoint = await openSafetensors(path); // mapped: nothing of the data is read
   console.log(checkpoint.metadata.step); // 1000
   for (const name of checkpoint.names) {
     const { dtype, shape, nbytes, offset } = checkpoint.info(name);
@@ -34,12 +34,12 @@ await writeSafetensors(
 }
 
 // 'c': tensors can be written, and the file stays as it is until it is replaced as a whole.
-using checkpoint = openSafetensors(path, { mode: 'c' });
+using checkpoint = await openSafetensors(path, { mode: 'c' });
 checkpoint.get('layer.bias').fill(0);
-console.log(openSafetensors(path).get('layer.bias').toArray()); // [ 0.5, -0.5 ]
+console.log((await openSafetensors(path)).get('layer.bias').toArray()); // [ 0.5, -0.5 ]
 
 await writeSafetensors(path, checkpoint, { metadata: { step: '1001' } });
-const changed = openSafetensors(path);
+const changed = await openSafetensors(path);
 console.log(changed.get('layer.bias').toArray(), changed.metadata.step); // [ 0, 0 ] 1001
 
 rmSync(folder, { recursive: true });

@@ -1,11 +1,12 @@
 /** Tensors on a GPU: copies, streams, and an event loop that is not blocked. Without a GPU it prints that. */
 
 import { Tensor } from 'dlpack';
-import { devices, emptyCache, Stream } from 'dlpack/cuda';
+import { devices, Stream } from 'dlpack/cuda';
+import { emptyCache } from 'dlpack/debug';
 
 const [gpu] = devices();
 if (gpu === undefined) {
-  console.log('left out: there is no CUDA device here');
+  console.log('Skipped: no CUDA device.');
 } else {
   console.log(gpu.name);
   const host = Tensor.from(

@@ -1,4 +1,4 @@
-/** Python on another thread: the event loop turns, Python reports back, a signal stops the waiting. */
+/** Python on another thread: the event loop keeps running, Python reports back, a signal stops the waiting. */
 
 import { fromDLPack, Tensor } from 'dlpack';
 import { callAsync, kwargs, python } from 'dlpack/python';
@@ -9,7 +9,7 @@ const np = py.import('numpy');
 // Several computations at once; NumPy releases Python's lock while it multiplies.
 const a = Tensor.from([1, 2, 3, 4], { shape: [2, 2], dtype: 'float64' });
 const products = await Promise.all([1, 2, 3].map((n) => callAsync(np.linalg.matrix_power, a, n)));
-console.log(products.map((product) => fromDLPack<'float64'>(product).get(0, 0))); // [ 1, 7, 37 ]
+console.log(products.map((product) => fromDLPack(product, { dtype: 'float64' }).get(0, 0))); // [ 1, 7, 37 ]
 
 // A JavaScript function is a Python callable, from any thread. What it throws, Python can catch, and it comes back as `cause`.
 py.exec(`
@@ -32,7 +32,7 @@ try {
 // The promise is rejected, the computation goes on without anybody waiting for it.
 const { sleep } = py.import('time');
 try {
-  await callAsync(sleep, 60, AbortSignal.timeout(10));
+  await callAsync.with({ signal: AbortSignal.timeout(10) })(sleep, 60);
 } catch (error) {
   console.log((error as Error).name); // TimeoutError
 }

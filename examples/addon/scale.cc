@@ -24,7 +24,9 @@ static napi_value Scale(napi_env env, napi_callback_info info) {
     return nullptr;
   }
   float* data = reinterpret_cast<float*>(static_cast<char*>(tensor.data) + tensor.byte_offset);
-  for (int64_t i = 0; i < tensor.shape[0]; ++i) data[i * tensor.strides[0]] *= 2;
+  // Before DLPack 1.2 a contiguous tensor may come without strides.
+  const int64_t stride = tensor.strides == nullptr ? 1 : tensor.strides[0];
+  for (int64_t i = 0; i < tensor.shape[0]; ++i) data[i * stride] *= 2;
 
   napi_value result = nullptr;
   if (dlpack_napi_create(env, managed, &result) != napi_ok && managed->deleter != nullptr) managed->deleter(managed);

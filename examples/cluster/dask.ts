@@ -21,7 +21,7 @@ const x = Tensor.from([1, 2, 3], { dtype: 'float32' });
 const futures = [10, 100].map((factor) => client.submit(scale, x, factor)); // pickled for the worker, as a NumPy array
 for (const future of futures) {
   const result = await py.async(future); // no thread waits
-  console.log(fromDLPack<'float32'>(result).data.join(' ')); // 10 20 30, and 100 200 300
+  console.log(fromDLPack(result, { dtype: 'float32' }).data.join(' ')); // 10 20 30, and 100 200 300
 }
 
 await callAsync(client.close);

@@ -17,6 +17,6 @@ for (;;) {
   // On another thread, because this waits for a worker. The second argument is the result at the end.
   const batch = await callAsync(next, batches, null);
   if (!isPyObject(batch)) break;
-  const tensor = fromDLPack<'float32'>(batch); // the memory that the worker wrote
+  const tensor = fromDLPack(batch, { dtype: 'float32' }); // the memory that the worker wrote
   console.log(tensor.data.join(' '));
 }

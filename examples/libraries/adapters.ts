@@ -18,6 +18,7 @@ const x = pixels.reshape([8, 3]).astype('float32'); // the only copy, because th
 const { y } = await session.run({ x: toOnnxRuntime(x, ort) }); // reads the memory of x
 const result = fromOnnxRuntime(y as ort.Tensor, { adopt: true }); // the model's memory
 
-const np = python().import('numpy');
+const py = python();
+const np = py.import('numpy');
 const mean = np.from_dlpack(result).mean(0); // NumPy over the model's memory
-console.log(String(mean.tolist())); // [20.0, 40.0, 60.0]
+console.log(py.toJS(mean.tolist())); // [ 20, 40, 60 ]

@@ -14,7 +14,7 @@ const np = py.import('numpy');
 const torch = py.import('torch');
 
 const batch = np.arange(6, kwargs({ dtype: 'float32' })).reshape(2, 3);
-const x = fromDLPack<'float32'>(batch); // NumPy's memory
+const x = fromDLPack(batch, { dtype: 'float32' }); // NumPy's memory
 const y = Tensor.empty(x.shape, 'float32'); // where the model will write
 
 await session.run(
@@ -22,7 +22,7 @@ await session.run(
   { y: new ort.Tensor('float32', y.data, y.shape) }, // writes into y's
 );
 const result = torch.from_dlpack(y); // PyTorch over the same memory
-console.log(String(result.tolist())); // [[0.0, 2.0, 4.0], [6.0, 8.0, 10.0]]
+console.log(py.toJS(result.tolist())); // [ [ 0, 2, 4 ], [ 6, 8, 10 ] ]
 
 py.setItem(batch, py.tuple(1, 2), 50);
 console.log(x.get(1, 2)); // 50: what NumPy writes, the next run reads

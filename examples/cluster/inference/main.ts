@@ -1,7 +1,7 @@
 /** Data-parallel inference: each actor loads the model once, and the next batch goes to the actor that is free. */
 
 import { Tensor } from 'dlpack';
-import { type ActorHandle, get, init, putAsync, shutdown } from 'dlpack/ray';
+import { type ActorHandle, get, init, put, shutdown } from 'dlpack/ray';
 import { type Model, RemoteModel } from './model.js';
 
 const ACTORS = 2;
@@ -20,7 +20,7 @@ async function feed(model: ActorHandle<Model>): Promise<void> {
     const i = next++;
     const batch = Tensor.empty([64, 1024], 'float32');
     batch.fill(i);
-    const ref = await putAsync(batch); // into the object store: the only copy of the batch
+    const ref = await put(batch); // into the object store: the only copy of the batch
     batch.dispose();
     const answer = model.predict.remote(ref);
     const y = await get(answer); // read-only, over the memory of the store
