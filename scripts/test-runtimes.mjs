@@ -1,6 +1,6 @@
 // npm run test:runtimes: runs the suite on every supported runtime, with the same addon. `-- bun` runs one runtime.
 // `-- others` leaves out the Node that runs this script, because npm test has run the suite there, and `--short` the
-// longest tests that depend least on the runtime.
+// longest tests that depend least on the runtime. With `--again`, a file that fails runs once more, alone.
 
 import { prepare } from './lib/needs.mjs';
 import { runTests, summary } from './lib/run-tests.mjs';
@@ -38,7 +38,8 @@ const long = [
 await main(async () => {
   const options = process.argv.slice(2);
   const isShort = options.includes('--short');
-  const [only = '', filter = ''] = options.filter((option) => option !== '--short');
+  const again = options.includes('--again');
+  const [only = '', filter = ''] = options.filter((option) => !option.startsWith('--'));
   await prepare(filter);
   await installRuntimes();
   const all = { passed: 0, failed: 0, skipped: 0 };
@@ -56,7 +57,7 @@ await main(async () => {
       ...(isShort ? long : []),
     ];
     const exclude = (file) => excluded.some((start) => file.startsWith(start));
-    const total = await runTests({ command: runtimePath(runtime), args: runtime.args, filter, exclude });
+    const total = await runTests({ command: runtimePath(runtime), args: runtime.args, filter, exclude, again });
     lines.push(`${runtime.name.padEnd(8)} ${summary(total)}`);
     for (const key of Object.keys(all)) all[key] += total[key];
   }

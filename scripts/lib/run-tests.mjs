@@ -25,7 +25,8 @@ const minutes = 25;
 
 /**
  * Runs all test files whose path contains `filter` with `command` and returns the result counts. `intoFiles` is for
- * programs that cannot write into a pipe. `after` is called with each file when it ends.
+ * programs that cannot write into a pipe. `after` is called with each file when it ends. With `again`, up to three files that
+ * fail run once more at the end, alone: what then passes is unsteady, is listed, and does not fail the run.
  */
 export async function runTests(options) {
   const {
@@ -38,6 +39,7 @@ export async function runTests(options) {
     intoFiles = false,
     workers = availableParallelism() + 1, // tests wait for children and timers, too
     after = () => {},
+    again = false,
   } = options;
   const folder = options.folder ?? at('build/tests');
   const others = Object.keys(apart).filter((name) => existsSync(join(folder, name)));
@@ -50,40 +52,56 @@ export async function runTests(options) {
     return isWanted && !others.includes(path.split(/[\\/]/)[0]);
   });
   const total = { passed: 0, failed: 0, skipped: 0 };
+  const failures = [];
+  const add = (count) => {
+    for (const key of Object.keys(total)) total[key] += count[key];
+  };
+  const nameOf = (file) => relative(folder, file).replace('.test.js', '');
+
+  /** Runs a file and prints its verdict. Returns its counts; a process that ends early or badly counts as a failure. */
+  const runFile = async (file) => {
+    const start = performance.now();
+    const into = intoFiles ? `${file}.output` : undefined;
+    const limits = { minutes, allowFailure: true };
+    const { code, signal, output } = await run(command, [...args, file], { cwd, env, into, ...limits });
+    after(relative(folder, file));
+    const lines = output.trimEnd().split('\n');
+    const result = lines.findLast((line) => line.startsWith('RESULT '));
+    const seconds = ((performance.now() - start) / 1000).toFixed(1);
+    const name = nameOf(file);
+    const rest = lines.filter((line) => !line.startsWith('RESULT ')).join('\n');
+    if (result === undefined) {
+      console.log(`  FAILED ${name}: ended with ${signal ?? code} before its tests did (${seconds} s)\n${rest}`);
+      return { passed: 0, failed: 1, skipped: 0 };
+    }
+    const count = JSON.parse(result.slice(7));
+    const broken = count.failed === 0 && code !== 0;
+    const skipped = count.skipped > 0 ? `, ${count.skipped} skipped` : '';
+    const verdict =
+      count.failed > 0 ? `FAILED ${count.failed}` : broken ? `FAILED with ${signal ?? code} at exit` : 'ok';
+    console.log(`  ${verdict} ${name}: ${count.passed} passed${skipped} (${seconds} s)${rest ? `\n${rest}` : ''}`);
+    return broken ? { ...count, failed: 1 } : count;
+  };
+
   const queue = [...files];
   const worker = async () => {
     for (let file = queue.shift(); file !== undefined; file = queue.shift()) {
-      const start = performance.now();
-      const into = intoFiles ? `${file}.output` : undefined;
-      const { code, signal, output } = await run(command, [...args, file], {
-        cwd,
-        env,
-        into,
-        minutes,
-        allowFailure: true,
-      });
-      after(relative(folder, file));
-      const lines = output.trimEnd().split('\n');
-      const result = lines.findLast((line) => line.startsWith('RESULT '));
-      const seconds = ((performance.now() - start) / 1000).toFixed(1);
-      const name = relative(folder, file).replace('.test.js', '');
-      const rest = lines.filter((line) => !line.startsWith('RESULT ')).join('\n');
-      if (result === undefined) {
-        total.failed++;
-        console.log(`  FAILED ${name}: ended with ${signal ?? code} before its tests did (${seconds} s)\n${rest}`);
-        continue;
-      }
-      const count = JSON.parse(result.slice(7));
-      for (const key of Object.keys(total)) total[key] += count[key];
-      const broken = count.failed === 0 && code !== 0;
-      if (broken) total.failed++;
-      const skipped = count.skipped > 0 ? `, ${count.skipped} skipped` : '';
-      const verdict =
-        count.failed > 0 ? `FAILED ${count.failed}` : broken ? `FAILED with ${signal ?? code} at exit` : 'ok';
-      console.log(`  ${verdict} ${name}: ${count.passed} passed${skipped} (${seconds} s)${rest ? `\n${rest}` : ''}`);
+      const count = await runFile(file);
+      if (count.failed > 0) failures.push({ file, count });
+      else add(count);
     }
   };
   await Promise.all(Array.from({ length: workers }, worker));
+
+  const unsteady = [];
+  const mayRepeat = again && failures.length <= 3;
+  for (const { file, count } of failures) {
+    if (mayRepeat) console.log(`  once more, alone: ${nameOf(file)}`);
+    const last = mayRepeat ? await runFile(file) : count;
+    if (last.failed === 0) unsteady.push(nameOf(file));
+    add(last);
+  }
+  if (unsteady.length > 0) console.log(`  unsteady, failed beside others and passed alone: ${unsteady.join(', ')}`);
   return total;
 }
 
