@@ -3,7 +3,7 @@
 #pragma once
 
 #include "exports.h"
-#include "wire.h"
+#include "wire/wire.h"
 
 namespace dlpack {
 

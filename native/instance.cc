@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "bindings.h"
-#include "wire.h"
+#include "wire/wire.h"
 
 namespace dlpack {
 

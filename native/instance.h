@@ -6,10 +6,10 @@
 #define NAPI_VERSION 8
 #include <node_api.h>
 
-#include "buffer_reference.h"
-#include "handle_table.h"
-#include "managed_tensor.h"
-#include "release_queue.h"
+#include "exchange/managed_tensor.h"
+#include "memory/buffer_reference.h"
+#include "memory/handle_table.h"
+#include "memory/release_queue.h"
 
 namespace dlpack {
 

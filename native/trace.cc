@@ -1,7 +1,7 @@
 #include "trace.h"
 
-#include "handle_table.h"
 #include "lock.h"
+#include "memory/handle_table.h"
 
 namespace dlpack {
 

@@ -90,7 +90,7 @@ export interface DeviceInfo extends DLDevice {
 /** Host, pinned and managed memory. It always has the device id 0 (dlpack.h), which the name omits. */
 const hostAccessible: ReadonlySet<DeviceKind> = new Set(['cpu', 'cuda_host', 'rocm_host', 'cuda_managed', 'tpu_host']);
 
-/** Kinds whose memory has addresses: the same list as in native/descriptor.h. */
+/** Kinds whose memory has addresses: the same list as in native/exchange/descriptor.h. */
 const addressable: ReadonlySet<DeviceKind> = new Set([...hostAccessible, 'cuda', 'rocm', 'oneapi']);
 
 /**

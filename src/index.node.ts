@@ -6,10 +6,10 @@
  */
 
 import { nativeBackend } from './native/backend.js';
-import { registerCounts } from './native/counts.js';
-import { loadDeviceModule } from './native/device-modules.js';
 import { registerDisplay } from './native/display.js';
-import { hasNativeMemory } from './native/load.js';
+import { loadDeviceModule } from './native/load/device-modules.js';
+import { hasNativeMemory } from './native/load/load.js';
+import { registerCounts } from './native/memory/counts.js';
 import { setBackend } from './storage/backend.js';
 import { setModuleLoader } from './storage/device-backend.js';
 
@@ -19,4 +19,4 @@ registerDisplay();
 registerCounts();
 
 export * from './index.js';
-export { nativeStatus } from './native/load.js';
+export { nativeStatus } from './native/load/load.js';

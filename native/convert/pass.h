@@ -2,7 +2,7 @@
 #pragma once
 
 #include "../abi/dlpack_abi.h"
-#include "../storage.h"
+#include "../memory/storage.h"
 #include "rows.h"
 
 namespace dlpack {

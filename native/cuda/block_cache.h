@@ -3,7 +3,7 @@
 #pragma once
 
 #include "../lock.h"
-#include "../storage.h"
+#include "../memory/storage.h"
 
 namespace dlpack::cuda {
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "../async_work.h"
-#include "../wire.h"
+#include "../wire/wire.h"
 #include "streams.h"
 
 namespace dlpack::cuda {

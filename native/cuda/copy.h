@@ -1,7 +1,7 @@
 // Copies between device memory, host memory, and both.
 #pragma once
 
-#include "../descriptor.h"
+#include "../exchange/descriptor.h"
 #include "streams.h"
 
 namespace dlpack::cuda {

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "../abi/dlpack_abi.h"
-#include "../storage.h"
+#include "../memory/storage.h"
 #include "streams.h"
 
 namespace dlpack::cuda {

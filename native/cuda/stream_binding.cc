@@ -1,7 +1,7 @@
 // Streams and events for JavaScript. JavaScript thread.
 #include <stdlib.h>
 
-#include "../release_queue.h"
+#include "../memory/release_queue.h"
 #include "context.h"
 #include "watcher.h"
 

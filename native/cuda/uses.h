@@ -4,7 +4,7 @@
 
 #include <initializer_list>
 
-#include "../storage.h"
+#include "../memory/storage.h"
 #include "streams.h"
 
 namespace dlpack::cuda {

@@ -2,8 +2,8 @@
 
 #include <stdlib.h>
 
+#include "../memory/storage.h"
 #include "../platform/platform.h"
-#include "../storage.h"
 #include "streams.h"
 
 namespace dlpack::cuda {

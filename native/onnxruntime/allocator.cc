@@ -1,6 +1,6 @@
 #include "allocator.h"
 
-#include "../kept_blocks.h"
+#include "../memory/kept_blocks.h"
 #include "../platform/platform.h"
 #include "library.h"
 

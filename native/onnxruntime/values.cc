@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../wire.h"
+#include "../wire/wire.h"
 #include "allocator.h"
 #include "library.h"
 #include "text.h"

@@ -5,7 +5,7 @@
 #include <atomic>
 
 #include "../platform/platform.h"
-#include "../wire.h"
+#include "../wire/wire.h"
 #include "object_bytes.h"
 #include "text.h"
 #include "wire_layout.h"

@@ -4,7 +4,7 @@
 
 #include <atomic>
 
-#include "../managed_tensor.h"
+#include "../exchange/managed_tensor.h"
 #include "cells.h"
 
 namespace dlpack::python {

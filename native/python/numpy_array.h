@@ -1,8 +1,8 @@
 // NumPy arrays over our tensors, made with NumPy's own C API.
 #pragma once
 
-#include "../descriptor.h"
-#include "../storage.h"
+#include "../exchange/descriptor.h"
+#include "../memory/storage.h"
 #include "api.h"
 
 namespace dlpack::python {

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "../descriptor.h"
+#include "../exchange/descriptor.h"
 #include "consume.h"
 #include "numpy_array.h"
 

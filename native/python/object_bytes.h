@@ -1,7 +1,7 @@
 // What the garbage collector of JavaScript is told about a Python object.
 #pragma once
 
-#include "../descriptor.h"
+#include "../exchange/descriptor.h"
 #include "api.h"
 
 namespace dlpack::python {

@@ -4,7 +4,7 @@
 
 #include <initializer_list>
 
-#include "../thread_cache.h"
+#include "../memory/thread_cache.h"
 #include "api.h"
 
 namespace dlpack::python {

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "../convert/pass.h"
-#include "../managed_tensor.h"
+#include "../exchange/managed_tensor.h"
 #include "device_exchange.h"
 #include "prelude.h"
 

@@ -1,8 +1,8 @@
 // The Python type of our tensors: __dlpack__, the exchange API table, the buffer protocol and the array interface.
 #pragma once
 
-#include "../descriptor.h"
-#include "../storage.h"
+#include "../exchange/descriptor.h"
+#include "../memory/storage.h"
 #include "calls.h"
 
 namespace dlpack::python {

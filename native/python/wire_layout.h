@@ -1,7 +1,7 @@
 // Messages in slots of the wire. Written by "npm run wire" from scripts/wire/messages.mjs; change it there.
 #pragma once
 
-#include "../wire_layout.h"
+#include "../wire/wire_layout.h"
 
 namespace dlpack::python {
 

@@ -5,8 +5,8 @@
 
 #include "../abi/tvm_ffi_abi.h"
 #include "../exports.h"
-#include "../handle_table.h"
-#include "../wire.h"
+#include "../memory/handle_table.h"
+#include "../wire/wire.h"
 #include "library.h"
 #include "wire_layout.h"
 

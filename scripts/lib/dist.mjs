@@ -38,7 +38,7 @@ function nativeEntry(entry) {
 shipped.load = () => addons;`
     : `shipped.load = () => process.getBuiltinModule('node:module').createRequire(import.meta.url)('${specifier}');
 shipped.trace = () => import('${specifier}');`;
-  return `import { shipped } from './native/shipped.js';
+  return `import { shipped } from './native/load/shipped.js';
 ${load}
 export * from '${forNode(entry).replace(/^dist/, '.')}';`;
 }
@@ -55,7 +55,7 @@ const basics = ['errors', 'dtype', 'device', 'layout'];
  */
 const small = {
   'index.ts': ['storage/debug', 'storage/memory-sources', 'mdspan/driver', 'adapters/gpu-buffers', 'files/crc32'],
-  'index.node.ts': ['native/external'],
+  'index.node.ts': ['native/exchange/external'],
 };
 
 /** Resolves imports in src. All files count as having side effects; package.json names those in dist without any. */

@@ -145,7 +145,7 @@ function typescript(group, isFirst) {
  * @module
  */
 `;
-  const memory = isFirst ? './wire-memory.js' : '../native/wire-memory.js';
+  const memory = isFirst ? './memory.js' : '../native/wire/memory.js';
   const imports = `import { wire } from '${memory}';\n\nconst { ${arraysOf(group).join(', ')} } = wire;\n`;
   const enums = (group.enums ?? []).map(typescriptEnum);
   return [head, imports, ...enums, ...group.messages.map(typescriptMessage)].join('\n');
@@ -189,7 +189,7 @@ enum Status : int32_t {
 ${status}
 };
 `;
-  const includes = isFirst ? '#include <stddef.h>\n#include <stdint.h>\n' : '#include "../wire_layout.h"\n';
+  const includes = isFirst ? '#include <stddef.h>\n#include <stdint.h>\n' : '#include "../wire/wire_layout.h"\n';
   const parts = [
     `// Messages in slots of the wire. ${origin}\n#pragma once\n`,
     includes,
@@ -208,5 +208,5 @@ export function layoutFiles() {
     [group.typescript, typescript(group, index === 0)],
     [group.header, header(group, index === 0)],
   ]);
-  return [['src/native/wire-constants.ts', typescriptConstants()], ...files];
+  return [['src/native/wire/constants.ts', typescriptConstants()], ...files];
 }

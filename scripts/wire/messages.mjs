@@ -22,7 +22,7 @@ export const detachedBit = 2 ** 31;
 /** The most axes that a tensor can have. */
 export const maxNdim = 64;
 
-/** Outcomes of requests, numbered from 0. src/native/status.ts turns each into a typed error. */
+/** Outcomes of requests, numbered from 0. src/native/wire/status.ts turns each into a typed error. */
 export const statuses = [
   'ok',
   'nullManaged',
@@ -185,8 +185,8 @@ const core = [
 /** The output files: one group for each folder that uses the wire. */
 export const groups = [
   {
-    typescript: 'src/native/wire-layout.ts',
-    header: 'native/wire_layout.h',
+    typescript: 'src/native/wire/wire-layout.ts',
+    header: 'native/wire/wire_layout.h',
     namespace: 'dlpack',
     messages: core,
   },

@@ -8,7 +8,7 @@ import { availableParallelism } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { LoadError } from '../errors.js';
-import { findTarget } from '../native/target.js';
+import { findTarget } from '../native/load/target.js';
 import { withTemporaryFolder } from '../tvm-ffi/compile/private-folder.js';
 import { runCommand } from '../tvm-ffi/compile/tool.js';
 import { findCompiler } from '../tvm-ffi/compile/toolchain.js';

@@ -19,7 +19,7 @@ import {
   type Subject,
 } from '../conformance/index.js';
 import { hasForm } from '../conformance/subject.js';
-import { nativeStatus } from '../native/load.js';
+import { nativeStatus } from '../native/load/load.js';
 import { conformancePeer } from '../native/peer.js';
 import { afterWorker, runtimeArgs } from './after-worker.js';
 import { type Command, paint, parse, UsageError } from './command.js';

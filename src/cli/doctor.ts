@@ -2,7 +2,7 @@
 
 import { spawnSync } from 'node:child_process';
 import { nativeStatus } from '../index.node.js';
-import { findTarget } from '../native/target.js';
+import { findTarget } from '../native/load/target.js';
 import { type Command, parse, UsageError } from './command.js';
 import { packageVersion } from './package.js';
 import { isProbe, isPythonLibrary, type Probe, probes, runProbe } from './probes.js';

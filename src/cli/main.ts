@@ -8,7 +8,7 @@
 import { createRequire } from 'node:module';
 import { printableLines } from '../base/printable.js';
 import { isDLPackError } from '../errors.js';
-import { shipped } from '../native/shipped.js';
+import { shipped } from '../native/load/shipped.js';
 import { command as build } from './build.js';
 import { type Command, UsageError } from './command.js';
 import { command as conformance } from './conformance.js';

@@ -9,7 +9,7 @@ import {
   UnsupportedDeviceError,
   UnsupportedDTypeError,
 } from '../errors.js';
-import type { NativeStorage } from '../native/native-storage.js';
+import type { NativeStorage } from '../native/memory/native-storage.js';
 import type { Descriptor } from '../storage/descriptor.js';
 import { descriptorOf, TensorView } from '../view.js';
 import { broadcastExtent } from '../view-layout.js';

@@ -9,7 +9,7 @@ import { type Device, type DeviceInfo, deviceFromType, parseDevice } from '../de
 import { type DType, type DTypeInfo, dtypeFromName } from '../dtype.js';
 import { ArgumentTypeError, BufferError, isA, isUsable, LayoutError } from '../errors.js';
 import { checkShape, rowMajorStrides, spanOf } from '../layout.js';
-import type { NativeStorage } from '../native/native-storage.js';
+import type { NativeStorage } from '../native/memory/native-storage.js';
 import { getBackend } from '../storage/backend.js';
 import { Descriptor, Flag } from '../storage/descriptor.js';
 import { type ArrayEntries, registered } from '../storage/foreign.js';

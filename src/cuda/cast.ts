@@ -5,7 +5,7 @@
 
 import { cpu } from '../device.js';
 import { type DTypeInfo, isComplex } from '../dtype.js';
-import type { NativeStorage } from '../native/native-storage.js';
+import type { NativeStorage } from '../native/memory/native-storage.js';
 import { Descriptor } from '../storage/descriptor.js';
 import { findLayout } from '../storage/layouts.js';
 import type { Scaling } from '../storage/scaling.js';

@@ -2,7 +2,7 @@
 
 import { checkOptions, type OptionNames } from '../base/options.js';
 import { ArgumentTypeError, ArgumentValueError, LoadError } from '../errors.js';
-import { isSameFile, native } from '../native/load.js';
+import { isSameFile, native } from '../native/load/load.js';
 import type { Answer, CudaBinding } from './binding.js';
 import { CudaError } from './error.js';
 

@@ -3,7 +3,7 @@
 import type { StreamArgument } from '../base/stream.js';
 import { type DeviceInfo, parseDevice } from '../device.js';
 import { ArgumentTypeError, ArgumentValueError, BufferError, LayoutError, UnsupportedDeviceError } from '../errors.js';
-import { NativeStorage } from '../native/native-storage.js';
+import { NativeStorage } from '../native/memory/native-storage.js';
 import type { Descriptor } from '../storage/descriptor.js';
 import type { OpenedMemory, SharedMemory } from '../storage/device-backend.js';
 import { releaseOnError, type Storage } from '../storage/storage.js';

@@ -2,9 +2,9 @@
 
 import type { DeviceInfo } from '../device.js';
 import { BufferError } from '../errors.js';
-import { NativeStorage } from '../native/native-storage.js';
-import { enter, leave } from '../native/wire.js';
-import { WireHeader } from '../native/wire-layout.js';
+import { NativeStorage } from '../native/memory/native-storage.js';
+import { enter, leave } from '../native/wire/wire.js';
+import { WireHeader } from '../native/wire/wire-layout.js';
 import type { Descriptor } from '../storage/descriptor.js';
 import type { Storage } from '../storage/storage.js';
 import { currentHandle, LEGACY_STREAM, streamOfNumber } from './current.js';

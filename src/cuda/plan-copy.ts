@@ -6,7 +6,7 @@ import { cpu, type DeviceInfo } from '../device.js';
 import { type DTypeInfo, dtypeFromName } from '../dtype.js';
 import { UnsupportedDTypeError } from '../errors.js';
 import { sizeOf, spanOf } from '../layout.js';
-import { NativeStorage } from '../native/native-storage.js';
+import { NativeStorage } from '../native/memory/native-storage.js';
 import { allocateLike } from '../storage/allocate.js';
 import type { Pass } from '../storage/backend.js';
 import { Descriptor, Flag, isBitwise, paddedBytes } from '../storage/descriptor.js';

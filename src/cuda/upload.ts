@@ -4,9 +4,9 @@
  */
 
 import { handleOf } from '../native/convert.js';
-import { NativeStorage } from '../native/native-storage.js';
-import { node } from '../native/node-modules.js';
-import { runtimeRules } from '../native/threads.js';
+import { node } from '../native/load/node-modules.js';
+import { NativeStorage } from '../native/memory/native-storage.js';
+import { runtimeRules } from '../native/memory/threads.js';
 import type { Descriptor } from '../storage/descriptor.js';
 import type { Upload, UploadPart } from '../storage/device-backend.js';
 import type { UploadArguments } from './binding.js';

@@ -1,6 +1,6 @@
 /** Waiting for a device without blocking the event loop. */
 
-import { pin, unpin } from '../native/pins.js';
+import { pin, unpin } from '../native/memory/pins.js';
 import { cuda, driverError, NOT_READY } from './driver.js';
 
 /** The work to wait for: the work that a stream has now, or the work that an event marks, by its owner. */

@@ -4,17 +4,17 @@ import { ArgumentValueError } from '../errors.js';
 import type { Backend } from '../storage/backend.js';
 import { bufferLength, type Storage } from '../storage/storage.js';
 import { convert, convertAsync, copy, overlaps } from './convert.js';
-import { exportExternal, storageAddress } from './export.js';
-import { hostSharing } from './host-sharing.js';
-import { importExternal } from './import.js';
-import { native } from './load.js';
-import { NativeStorage } from './native-storage.js';
-import { pinAddress, pinBuffer } from './pin-buffer.js';
-import { errorOf } from './status.js';
-import { isMainThread } from './threads.js';
-import { freeSlot } from './wire.js';
-import { Status } from './wire-constants.js';
-import { AllocateRequest, WireHeader } from './wire-layout.js';
+import { exportExternal, storageAddress } from './exchange/export.js';
+import { importExternal } from './exchange/import.js';
+import { native } from './load/load.js';
+import { hostSharing } from './memory/host-sharing.js';
+import { NativeStorage } from './memory/native-storage.js';
+import { pinAddress, pinBuffer } from './memory/pin-buffer.js';
+import { isMainThread } from './memory/threads.js';
+import { Status } from './wire/constants.js';
+import { errorOf } from './wire/status.js';
+import { freeSlot } from './wire/wire.js';
+import { AllocateRequest, WireHeader } from './wire/wire-layout.js';
 import { writeFew, writeNested } from './write-nested.js';
 
 export const nativeBackend: Backend = {

@@ -6,16 +6,16 @@ import type { Pass, PassAxis } from '../storage/backend.js';
 import type { Descriptor } from '../storage/descriptor.js';
 import type { Scaling } from '../storage/scaling.js';
 import { BufferStorage, type Storage } from '../storage/storage.js';
-import { storageAddress } from './export.js';
-import { native } from './load.js';
-import { NativeStorage } from './native-storage.js';
-import { MappedStorage } from './shared-memory.js';
-import { errorOf } from './status.js';
-import { runtimeRules } from './threads.js';
-import { enter, leave } from './wire.js';
-import { Status } from './wire-constants.js';
-import { ConvertRequest, CopyRequest, WireHeader } from './wire-layout.js';
-import { writeTensor } from './wire-tensor.js';
+import { storageAddress } from './exchange/export.js';
+import { native } from './load/load.js';
+import { NativeStorage } from './memory/native-storage.js';
+import { MappedStorage } from './memory/shared-memory.js';
+import { runtimeRules } from './memory/threads.js';
+import { Status } from './wire/constants.js';
+import { errorOf } from './wire/status.js';
+import { writeTensor } from './wire/tensor.js';
+import { enter, leave } from './wire/wire.js';
+import { ConvertRequest, CopyRequest, WireHeader } from './wire/wire-layout.js';
 
 /** The handle of native memory; 0 for JavaScript memory. */
 export function handleOf(storage: Storage): number {

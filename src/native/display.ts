@@ -10,7 +10,7 @@ import type { ElementValue } from '../values/element.js';
 import { formatFor } from '../values/format.js';
 import { formatTensorAsync } from '../values/print.js';
 import { descriptorOf, TensorView } from '../view.js';
-import { node } from './node-modules.js';
+import { node } from './load/node-modules.js';
 import { encodePng, isChannels } from './png.js';
 
 /** Texts and pictures by their MIME type. */

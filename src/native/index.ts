@@ -6,10 +6,10 @@
  * @module
  */
 
-export { addressOf, type ExportOptions, exchangeApi, exportManaged, releaseManaged } from './export.js';
-export { type ExternalOptions, toExternal } from './external.js';
-export { type ImportOptions, importManaged } from './import.js';
-export { loadAddon } from './load.js';
+export { addressOf, type ExportOptions, exchangeApi, exportManaged, releaseManaged } from './exchange/export.js';
+export { type ExternalOptions, toExternal } from './exchange/external.js';
+export { type ImportOptions, importManaged } from './exchange/import.js';
+export { loadAddon } from './load/load.js';
 export { conformancePeer } from './peer.js';
 
 import '../index.node.js';

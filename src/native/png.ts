@@ -1,7 +1,7 @@
 /** Pictures of pixels as PNG files. */
 
 import { crc32 } from '../files/crc32.js';
-import { node } from './node-modules.js';
+import { node } from './load/node-modules.js';
 
 const SIGNATURE = [137, 80, 78, 71, 13, 10, 26, 10];
 /** The number of a PNG for gray, RGB and RGBA pixels, by their channels. */

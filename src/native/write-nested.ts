@@ -9,14 +9,14 @@ import { sizeOf } from '../layout.js';
 import type { Storage } from '../storage/storage.js';
 import { type ElementCodec, elementCodec } from '../values/element.js';
 import { checkRow } from '../values/nested.js';
-import { native } from './load.js';
-import { NativeStorage } from './native-storage.js';
-import { errorOf } from './status.js';
-import { enter, leave } from './wire.js';
-import { clearAt } from './wire-bytes.js';
-import { Status, Wire } from './wire-constants.js';
-import { StageRequest, WireHeader } from './wire-layout.js';
-import { wire } from './wire-memory.js';
+import { native } from './load/load.js';
+import { NativeStorage } from './memory/native-storage.js';
+import { clearAt } from './wire/bytes.js';
+import { Status, Wire } from './wire/constants.js';
+import { wire } from './wire/memory.js';
+import { errorOf } from './wire/status.js';
+import { enter, leave } from './wire/wire.js';
+import { StageRequest, WireHeader } from './wire/wire-layout.js';
 
 const { buffer } = wire;
 

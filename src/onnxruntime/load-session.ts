@@ -1,9 +1,9 @@
 /** loadSession: from a file or from memory, on another thread. */
 
 import { ArgumentTypeError, ArgumentValueError, isA, OutOfMemoryError } from '../errors.js';
-import { inNativeMemory } from '../native/export.js';
-import type { NativeStorage } from '../native/native-storage.js';
-import { node } from '../native/node-modules.js';
+import { inNativeMemory } from '../native/exchange/export.js';
+import { node } from '../native/load/node-modules.js';
+import type { NativeStorage } from '../native/memory/native-storage.js';
 import { Tensor } from '../tensor.js';
 import { descriptorOf, TensorView } from '../view.js';
 import { isFailure, type SessionDescription, type SessionHandle } from './binding.js';

@@ -4,7 +4,7 @@
  */
 
 import { BufferError } from '../errors.js';
-import { storageAddress } from '../native/export.js';
+import { storageAddress } from '../native/exchange/export.js';
 import { type Prepared, tensorsOf } from './values.js';
 
 interface Range {

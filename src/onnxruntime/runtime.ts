@@ -1,9 +1,9 @@
 /** Finds and loads libonnxruntime, once for the process, and attaches this thread to it. */
 
 import { ArgumentTypeError, ArgumentValueError, LoadError } from '../errors.js';
-import { findInstalled } from '../native/installed.js';
-import { isSameFile, native } from '../native/load.js';
-import { node } from '../native/node-modules.js';
+import { findInstalled } from '../native/load/installed.js';
+import { isSameFile, native } from '../native/load/load.js';
+import { node } from '../native/load/node-modules.js';
 import type { OnnxRuntimeBinding } from './binding.js';
 
 const { existsSync, readdirSync } = node.fs;

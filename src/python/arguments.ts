@@ -3,10 +3,10 @@
 import { ensureRoom } from '../base/stack.js';
 import { ArgumentTypeError, ArgumentValueError } from '../errors.js';
 import { fromDLPack } from '../from-dlpack.js';
-import { inNativeMemory, placeOf } from '../native/export.js';
-import { enter } from '../native/wire.js';
-import { Wire } from '../native/wire-constants.js';
-import { WireHeader } from '../native/wire-layout.js';
+import { inNativeMemory, placeOf } from '../native/exchange/export.js';
+import { Wire } from '../native/wire/constants.js';
+import { enter } from '../native/wire/wire.js';
+import { WireHeader } from '../native/wire/wire-layout.js';
 import { adaptArgument } from '../protocol/adapters.js';
 import { DLPACK, type DLPackSource } from '../protocol/managed.js';
 import type { Descriptor } from '../storage/descriptor.js';

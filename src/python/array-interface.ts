@@ -4,10 +4,10 @@
  */
 
 import { OutOfMemoryError } from '../errors.js';
-import { releaseHandle as releaseStorage } from '../native/native-storage.js';
-import { enter, leave } from '../native/wire.js';
-import { TensorResult, WireHeader } from '../native/wire-layout.js';
-import { takeTensorInto } from '../native/wire-tensor.js';
+import { releaseHandle as releaseStorage } from '../native/memory/native-storage.js';
+import { takeTensorInto } from '../native/wire/tensor.js';
+import { enter, leave } from '../native/wire/wire.js';
+import { TensorResult, WireHeader } from '../native/wire/wire-layout.js';
 import type { Descriptor } from '../storage/descriptor.js';
 import type { ForeignArray } from '../storage/foreign.js';
 import { binding } from './binding.js';

@@ -1,7 +1,7 @@
 /** Calls of Python functions on another thread. */
 
 import { type AsyncOptions, signalOf } from '../base/signal.js';
-import { node } from '../native/node-modules.js';
+import { node } from '../native/load/node-modules.js';
 import { isDebug, recordObject } from '../storage/debug.js';
 import type { Tensor } from '../tensor.js';
 import { binding } from './binding.js';

@@ -1,7 +1,7 @@
 /** Calls of JavaScript functions from Python. */
 
 import { ArgumentTypeError, BufferError, textOf } from '../errors.js';
-import { WireHeader } from '../native/wire-layout.js';
+import { WireHeader } from '../native/wire/wire-layout.js';
 import { inScope } from '../storage/scoped.js';
 import { runInside } from './async.js';
 import { binding } from './binding.js';

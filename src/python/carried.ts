@@ -1,7 +1,7 @@
 /** Values that native code carried here from another thread, outside of the wire. */
 
-import { enter, leave } from '../native/wire.js';
-import { TensorResult, WireHeader } from '../native/wire-layout.js';
+import { enter, leave } from '../native/wire/wire.js';
+import { TensorResult, WireHeader } from '../native/wire/wire-layout.js';
 import { Tensor } from '../tensor.js';
 import { binding } from './binding.js';
 import { toBigInt } from './integers.js';

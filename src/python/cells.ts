@@ -1,9 +1,9 @@
 /** Writes values into cells of the wire: numbers, handles, and the words where tensors are described. */
 
-import type { NativeStorage } from '../native/native-storage.js';
-import { enter } from '../native/wire.js';
-import { WireTensor } from '../native/wire-layout.js';
-import { writeTensor } from '../native/wire-tensor.js';
+import type { NativeStorage } from '../native/memory/native-storage.js';
+import { writeTensor } from '../native/wire/tensor.js';
+import { enter } from '../native/wire/wire.js';
+import { WireTensor } from '../native/wire/wire-layout.js';
 import { isDebug, recordExport } from '../storage/debug.js';
 import type { Descriptor } from '../storage/descriptor.js';
 import { holdStorage } from './held.js';

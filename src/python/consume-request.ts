@@ -1,8 +1,8 @@
 /** Writes the request for the tensor of a Python object. */
 
 import { ArgumentTypeError } from '../errors.js';
-import { enter } from '../native/wire.js';
-import { TensorResult } from '../native/wire-layout.js';
+import { enter } from '../native/wire/wire.js';
+import { TensorResult } from '../native/wire/wire-layout.js';
 import type { ImportRequest } from '../storage/foreign.js';
 import { ConsumeRequest } from './wire-layout.js';
 

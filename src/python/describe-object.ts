@@ -1,8 +1,8 @@
 /** Describes a Python object in debug mode. */
 
-import { enter, request } from '../native/wire.js';
-import { TensorResult } from '../native/wire-layout.js';
-import { layoutAt } from '../native/wire-tensor.js';
+import { layoutAt } from '../native/wire/tensor.js';
+import { enter, request } from '../native/wire/wire.js';
+import { TensorResult } from '../native/wire/wire-layout.js';
 import { binding } from './binding.js';
 
 /** What an array of NumPy or a tensor of PyTorch has; null for another object. */

@@ -2,8 +2,8 @@
 
 import type { SpawnSyncReturns } from 'node:child_process';
 import { LoadError } from '../errors.js';
-import { node } from '../native/node-modules.js';
-import { findProgram, patience } from '../native/program.js';
+import { node } from '../native/load/node-modules.js';
+import { findProgram, patience } from '../native/load/program.js';
 
 const { existsSync } = node.fs;
 const { join } = node.path;

@@ -5,7 +5,7 @@
  * pins is removed. A function that is passed again while its Python object lives becomes the same object.
  */
 
-import { pin, unpin } from '../native/pins.js';
+import { pin, unpin } from '../native/memory/pins.js';
 import { binding } from './binding.js';
 import { JAVASCRIPT_ERROR } from './error.js';
 

@@ -3,9 +3,9 @@
 import { checkOptions, type OptionNames } from '../base/options.js';
 import type { AsyncOptions } from '../base/signal.js';
 import { ArgumentTypeError, ArgumentValueError, LoadError } from '../errors.js';
-import { native } from '../native/load.js';
-import { node } from '../native/node-modules.js';
-import { isMainThread } from '../native/threads.js';
+import { native } from '../native/load/load.js';
+import { node } from '../native/load/node-modules.js';
+import { isMainThread } from '../native/memory/threads.js';
 import { describeObjects, isDebug } from '../storage/debug.js';
 import { registered } from '../storage/foreign.js';
 import { memorySources } from '../storage/memory-sources.js';

@@ -3,13 +3,13 @@
  * error.
  */
 
-import { placeOf } from '../native/export.js';
-import type { NativeStorage } from '../native/native-storage.js';
-import { errorOfTensor } from '../native/status.js';
-import { enter, leave } from '../native/wire.js';
-import { Status } from '../native/wire-constants.js';
-import { TensorResult, WireHeader } from '../native/wire-layout.js';
-import { takeTensorInto, writeTensor } from '../native/wire-tensor.js';
+import { placeOf } from '../native/exchange/export.js';
+import type { NativeStorage } from '../native/memory/native-storage.js';
+import { Status } from '../native/wire/constants.js';
+import { errorOfTensor } from '../native/wire/status.js';
+import { takeTensorInto, writeTensor } from '../native/wire/tensor.js';
+import { enter, leave } from '../native/wire/wire.js';
+import { TensorResult, WireHeader } from '../native/wire/wire-layout.js';
 import { isDebug, recordExport } from '../storage/debug.js';
 import type { Descriptor } from '../storage/descriptor.js';
 import type { ImportRequest } from '../storage/foreign.js';

@@ -3,9 +3,9 @@
  * needs no lists of other values.
  */
 
-import { placeOf } from '../native/export.js';
-import { enter } from '../native/wire.js';
-import { TensorResult } from '../native/wire-layout.js';
+import { placeOf } from '../native/exchange/export.js';
+import { enter } from '../native/wire/wire.js';
+import { TensorResult } from '../native/wire/wire-layout.js';
 import { descriptorOf, TensorView } from '../view.js';
 import { writeHandle, writeNumber, writeTensorCell } from './cells.js';
 import { holdReference } from './held.js';

@@ -1,7 +1,7 @@
 /** PythonStorage: memory that a Python object owns. Releasing the storage drops the object. */
 
-import { NativeStorage } from '../native/native-storage.js';
-import { Wire } from '../native/wire-constants.js';
+import { NativeStorage } from '../native/memory/native-storage.js';
+import { Wire } from '../native/wire/constants.js';
 import { returnStorage, settleSoon } from './reference.js';
 
 const LARGE = 2 ** 20;

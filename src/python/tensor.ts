@@ -3,7 +3,7 @@
 import { checkOptions, type OptionNames } from '../base/options.js';
 import { ArgumentTypeError, BufferError } from '../errors.js';
 import { fromDLPack } from '../from-dlpack.js';
-import { placeOf, withMemory } from '../native/export.js';
+import { placeOf, withMemory } from '../native/exchange/export.js';
 import { DLPACK, type DLPackSource } from '../protocol/managed.js';
 import type { Descriptor } from '../storage/descriptor.js';
 import { inScope } from '../storage/scoped.js';

@@ -6,7 +6,7 @@
  * @module
  */
 
-import { wire } from '../native/wire-memory.js';
+import { wire } from '../native/wire/memory.js';
 
 const { f64, i32, u32 } = wire;
 

@@ -1,8 +1,8 @@
 /** The command that starts a JavaScript worker. */
 
 import { LoadError } from '../errors.js';
-import { node } from '../native/node-modules.js';
-import { shipped } from '../native/shipped.js';
+import { node } from '../native/load/node-modules.js';
+import { shipped } from '../native/load/shipped.js';
 import { workerFlags } from './flags.js';
 import { load } from './helpers.js';
 

@@ -1,7 +1,7 @@
 /** The modules of JavaScript tasks and actors. */
 
 import { ArgumentTypeError, ArgumentValueError, isA } from '../errors.js';
-import { node } from '../native/node-modules.js';
+import { node } from '../native/load/node-modules.js';
 
 const { isAbsolute } = node.path;
 const { pathToFileURL } = node.url;

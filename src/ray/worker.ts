@@ -4,7 +4,7 @@
  */
 
 import { ArgumentTypeError, ArgumentValueError } from '../errors.js';
-import { node } from '../native/node-modules.js';
+import { node } from '../native/load/node-modules.js';
 import { PythonError, python } from '../python/index.js';
 import { takeJS } from '../python/to-js.js';
 import type { Tensor } from '../tensor.js';

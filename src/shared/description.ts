@@ -5,7 +5,7 @@ import { type DeviceKind, parseDevice } from '../device.js';
 import { type DType, type DTypeInfo, parseDType, strideBits } from '../dtype.js';
 import { ArgumentTypeError, ArgumentValueError, LayoutError } from '../errors.js';
 import { checkShape, checkStrides, spanOf } from '../layout.js';
-import { isSealed, isShareable } from '../native/host-sharing.js';
+import { isSealed, isShareable } from '../native/memory/host-sharing.js';
 import { allocateShareable, cannotShare, sharingOf } from '../storage/allocate.js';
 import { Descriptor, Flag } from '../storage/descriptor.js';
 import { loadDeviceBackend, type SharedMemory, type SharingBackend } from '../storage/device-backend.js';

@@ -4,7 +4,7 @@ import { checkOptions, type OptionNames } from '../base/options.js';
 import type { StreamArgument } from '../base/stream.js';
 import type { DType } from '../dtype.js';
 import { ArgumentTypeError, ArgumentValueError, isUsable } from '../errors.js';
-import { checkTensor } from '../native/export.js';
+import { checkTensor } from '../native/exchange/export.js';
 import { type Expected, expectTaken, type TensorSpec } from '../spec.js';
 import type { Descriptor } from '../storage/descriptor.js';
 import { getDeviceBackend } from '../storage/device-backend.js';

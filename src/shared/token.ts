@@ -1,14 +1,14 @@
 /** Tokens: `postMessage` carries a token for a tensor to another thread of the process. */
 
 import { ArgumentTypeError } from '../errors.js';
-import { checkTensor, withMemory } from '../native/export.js';
-import { native } from '../native/load.js';
-import type { NativeStorage } from '../native/native-storage.js';
-import { errorOf, errorOfTensor } from '../native/status.js';
-import { enter, leave, request } from '../native/wire.js';
-import { Status } from '../native/wire-constants.js';
-import { TicketRequest, WireHeader } from '../native/wire-layout.js';
-import { takeTensor, writeTensor } from '../native/wire-tensor.js';
+import { checkTensor, withMemory } from '../native/exchange/export.js';
+import { native } from '../native/load/load.js';
+import type { NativeStorage } from '../native/memory/native-storage.js';
+import { Status } from '../native/wire/constants.js';
+import { errorOf, errorOfTensor } from '../native/wire/status.js';
+import { takeTensor, writeTensor } from '../native/wire/tensor.js';
+import { enter, leave, request } from '../native/wire/wire.js';
+import { TicketRequest, WireHeader } from '../native/wire/wire-layout.js';
 import type { Descriptor } from '../storage/descriptor.js';
 import { disposeSymbol } from '../storage/storage.js';
 import { sharedDescriptorOf, type TensorView } from '../view.js';

@@ -1,7 +1,7 @@
 /** Kernels compiled from source at run time. */
 
 import { checkOptions } from '../base/options.js';
-import { node } from '../native/node-modules.js';
+import { node } from '../native/load/node-modules.js';
 import { textsOf } from './compile/arguments.js';
 import { build, type Recipe } from './compile/build.js';
 import { cacheFolder, digestOf, findBuild, keepBuild } from './compile/cache.js';

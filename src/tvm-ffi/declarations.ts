@@ -1,6 +1,6 @@
 /** TypeScript declarations from the metadata of a kernel library. */
 
-import { node } from '../native/node-modules.js';
+import { node } from '../native/load/node-modules.js';
 import { ffi } from './library.js';
 import { describeFunction, loadModule } from './module.js';
 import { callBuiltin, library } from './native-values.js';

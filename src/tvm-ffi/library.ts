@@ -4,9 +4,9 @@
  */
 
 import { LoadError } from '../errors.js';
-import { native } from '../native/load.js';
-import { node } from '../native/node-modules.js';
-import { findProgram, patience } from '../native/program.js';
+import { native } from '../native/load/load.js';
+import { node } from '../native/load/node-modules.js';
+import { findProgram, patience } from '../native/load/program.js';
 import type { FFIBinding } from './binding.js';
 
 const { existsSync, readdirSync } = node.fs;

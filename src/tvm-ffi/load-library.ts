@@ -2,7 +2,7 @@
 
 import { checkOptions } from '../base/options.js';
 import { ArgumentTypeError, ArgumentValueError } from '../errors.js';
-import { isSameFile } from '../native/load.js';
+import { isSameFile } from '../native/load/load.js';
 import { library } from './native-values.js';
 
 /** Which library is loaded. */

@@ -1,7 +1,7 @@
 /** Kernel libraries. */
 
 import { ArgumentTypeError, ArgumentValueError, isA } from '../errors.js';
-import { node } from '../native/node-modules.js';
+import { node } from '../native/load/node-modules.js';
 import { Type } from './codec/any.js';
 import { FFIObject, handleOf, TVM_FFI_VALUE } from './codec/values.js';
 import { callBuiltin, type FFIFunction } from './native-values.js';

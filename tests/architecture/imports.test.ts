@@ -39,7 +39,7 @@ const layers: readonly (readonly string[])[] = [
 const allowed = new Set(['native/index > index.node']);
 
 /** The only module that loads modules of the runtime. `cli` imports them, because no program waits for its start. */
-const nodeModules = 'native/node-modules';
+const nodeModules = 'native/load/node-modules';
 
 interface Import {
   readonly from: string;

@@ -30,7 +30,7 @@ test('a message has each field once, and no two messages have the same name', as
 });
 
 /** Bytes and text, and the block itself. */
-const exempt = ['native/wire-memory.ts', 'native/wire-bytes.ts'];
+const exempt = ['native/wire/memory.ts', 'native/wire/bytes.ts'];
 
 test('only functions that the table generates compute an index of the wire', () => {
   const source = fileURLToPath(new URL('src/', root));

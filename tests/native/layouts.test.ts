@@ -3,7 +3,7 @@
 import { createRequire } from 'node:module';
 import { nativeStatus, Tensor } from 'dlpack';
 import { exportManaged, importManaged } from 'dlpack/native';
-import { Status, Wire } from '../../src/native/wire-constants.js';
+import { Status, Wire } from '../../src/native/wire/constants.js';
 import { equal } from '../assert.js';
 import { test } from '../harness.js';
 import { stormOfLayouts } from '../layout-storm.js';

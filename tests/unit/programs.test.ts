@@ -1,6 +1,6 @@
 /** Which programs the package starts: on Windows none from the working folder. */
 
-import { findProgram, type System } from '../../src/native/program.js';
+import { findProgram, type System } from '../../src/native/load/program.js';
 import { absoluteParts } from '../../src/tvm-ffi/compile/headers.js';
 import { equal } from '../assert.js';
 import { test } from '../harness.js';

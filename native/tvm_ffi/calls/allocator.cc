@@ -1,6 +1,6 @@
 // The allocator that kernels use, per thread.
-#include "../../managed_tensor.h"
-#include "../../wire.h"
+#include "../../exchange/managed_tensor.h"
+#include "../../wire/wire.h"
 #include "../codec/tensor_object.h"
 #include "../context.h"
 

@@ -2,7 +2,7 @@
 // settled on the JavaScript thread.
 #include <stdlib.h>
 
-#include "../../managed_tensor.h"
+#include "../../exchange/managed_tensor.h"
 #include "../context.h"
 
 namespace dlpack::tvm_ffi {

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "../../bindings.h"
-#include "../../managed_tensor.h"
+#include "../../exchange/managed_tensor.h"
 #include "../codec/big_integers.h"
 #include "../codec/tensor_arguments.h"
 #include "../context.h"

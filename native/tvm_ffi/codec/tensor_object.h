@@ -2,8 +2,8 @@
 #pragma once
 
 #include "../../abi/tvm_ffi_abi.h"
-#include "../../descriptor.h"
-#include "../../storage.h"
+#include "../../exchange/descriptor.h"
+#include "../../memory/storage.h"
 #include "../../trace.h"
 
 namespace dlpack::tvm_ffi {

@@ -7,7 +7,7 @@
 import '../../index.node.js';
 
 import { ArgumentValueError } from '../../errors.js';
-import { node } from '../../native/node-modules.js';
+import { node } from '../../native/load/node-modules.js';
 import { setHost } from '../host.js';
 import { type Deflated, MAX_RATIO } from '../reading.js';
 import { createTarget } from './target.js';

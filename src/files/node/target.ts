@@ -2,7 +2,7 @@
 
 import type { FileHandle } from 'node:fs/promises';
 import { isDLPackError, textOf } from '../../errors.js';
-import { node } from '../../native/node-modules.js';
+import { node } from '../../native/load/node-modules.js';
 import { FileError } from '../error.js';
 import type { Target } from '../host.js';
 

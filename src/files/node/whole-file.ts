@@ -1,8 +1,8 @@
 /** Whole files in native memory: mapped, or read if they are small. */
 
 import { BufferError, OutOfMemoryError } from '../../errors.js';
-import { native } from '../../native/load.js';
-import { NativeStorage } from '../../native/native-storage.js';
+import { native } from '../../native/load/load.js';
+import { NativeStorage } from '../../native/memory/native-storage.js';
 import type { Storage } from '../../storage/storage.js';
 import { FileError } from '../error.js';
 import type { MapMode } from '../host.js';

@@ -4,12 +4,12 @@ import { type Device, type DeviceInfo, deviceFromType, parseDevice } from '../..
 import { type DType, type DTypeInfo, dtypeFromCode, parseDType } from '../../dtype.js';
 import { ArgumentTypeError, BufferError } from '../../errors.js';
 import { checkShape } from '../../layout.js';
-import { takePushed } from '../../native/import.js';
-import { errorOfTensor } from '../../native/status.js';
-import { enter, leave } from '../../native/wire.js';
-import { Status } from '../../native/wire-constants.js';
-import { WireHeader } from '../../native/wire-layout.js';
-import { writeTensor } from '../../native/wire-tensor.js';
+import { takePushed } from '../../native/exchange/import.js';
+import { Status } from '../../native/wire/constants.js';
+import { errorOfTensor } from '../../native/wire/status.js';
+import { writeTensor } from '../../native/wire/tensor.js';
+import { enter, leave } from '../../native/wire/wire.js';
+import { WireHeader } from '../../native/wire/wire-layout.js';
 import { Descriptor } from '../../storage/descriptor.js';
 import { findLayout } from '../../storage/layouts.js';
 import { BufferStorage } from '../../storage/storage.js';

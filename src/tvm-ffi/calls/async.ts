@@ -2,8 +2,8 @@
 
 import { type AsyncOptions, signalOf, untilAborted } from '../../base/signal.js';
 import { ArgumentTypeError, OutOfMemoryError } from '../../errors.js';
-import { enter } from '../../native/wire.js';
-import { WireHeader } from '../../native/wire-layout.js';
+import { enter } from '../../native/wire/wire.js';
+import { WireHeader } from '../../native/wire/wire-layout.js';
 import { checkKept } from '../codec/any.js';
 import { writeArgument } from '../codec/arguments.js';
 import { collectArguments } from '../codec/batches.js';

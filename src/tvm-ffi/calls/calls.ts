@@ -1,9 +1,9 @@
 /** Calls of native functions: writes the arguments, calls, and lets the caller read the result before the call ends. */
 
 import type { DeviceInfo } from '../../device.js';
-import { enter, leave } from '../../native/wire.js';
-import { Wire } from '../../native/wire-constants.js';
-import { WireHeader } from '../../native/wire-layout.js';
+import { Wire } from '../../native/wire/constants.js';
+import { enter, leave } from '../../native/wire/wire.js';
+import { WireHeader } from '../../native/wire/wire-layout.js';
 import { ANY_WORDS } from '../codec/any.js';
 import { writeArgument } from '../codec/arguments.js';
 import { collectArguments } from '../codec/batches.js';

@@ -1,7 +1,7 @@
 /** Runs a JavaScript function that native code calls: on this thread, inside a call that this thread made. */
 
-import { inNativeMemory } from '../../native/export.js';
-import { WireHeader } from '../../native/wire-layout.js';
+import { inNativeMemory } from '../../native/exchange/export.js';
+import { WireHeader } from '../../native/wire/wire-layout.js';
 import { sharedDescriptorOf, TensorView } from '../../view.js';
 import { ANY_WORDS, checkKept } from '../codec/any.js';
 import { writeArgument } from '../codec/arguments.js';

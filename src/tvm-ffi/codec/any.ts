@@ -7,8 +7,8 @@
  */
 
 import { BufferError } from '../../errors.js';
-import { decodeAt } from '../../native/wire-bytes.js';
-import { wire } from '../../native/wire-memory.js';
+import { decodeAt } from '../../native/wire/bytes.js';
+import { wire } from '../../native/wire/memory.js';
 import { ffi } from '../library.js';
 import { Any } from '../wire-layout.js';
 

@@ -6,11 +6,11 @@
 import type { DLDevice } from '../../device.js';
 import { ArgumentTypeError } from '../../errors.js';
 import { takeTensor } from '../../from-dlpack.js';
-import { enter } from '../../native/wire.js';
-import { encodeAt } from '../../native/wire-bytes.js';
-import { Wire } from '../../native/wire-constants.js';
-import { WireHeader } from '../../native/wire-layout.js';
-import { wire } from '../../native/wire-memory.js';
+import { encodeAt } from '../../native/wire/bytes.js';
+import { Wire } from '../../native/wire/constants.js';
+import { wire } from '../../native/wire/memory.js';
+import { enter } from '../../native/wire/wire.js';
+import { WireHeader } from '../../native/wire/wire-layout.js';
 import { adaptArgument } from '../../protocol/adapters.js';
 import { DLPACK, DLPACK_DEVICE } from '../../protocol/managed.js';
 import type { Descriptor } from '../../storage/descriptor.js';

@@ -1,6 +1,6 @@
 /** Batches: native arrays of values with their own references, for more values than one request has on the wire. */
 
-import { enter, leave } from '../../native/wire.js';
+import { enter, leave } from '../../native/wire/wire.js';
 import { releaseValues, running } from '../calls/held.js';
 import { ffi } from '../library.js';
 import { orRaised } from '../objects/errors.js';

@@ -4,8 +4,8 @@
  */
 
 import { ArgumentValueError } from '../../errors.js';
-import { enter, leave } from '../../native/wire.js';
-import { WireHeader } from '../../native/wire-layout.js';
+import { enter, leave } from '../../native/wire/wire.js';
+import { WireHeader } from '../../native/wire/wire-layout.js';
 import { DLPACK, DLPACK_DEVICE } from '../../protocol/managed.js';
 import { Tensor } from '../../tensor.js';
 import { HeldReference, hold, releaseHeld, running } from '../calls/held.js';

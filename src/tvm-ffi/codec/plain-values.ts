@@ -1,7 +1,7 @@
 /** Values that are no native objects in JavaScript. */
 
 import { BufferError } from '../../errors.js';
-import { bytesCopyAt } from '../../native/wire-bytes.js';
+import { bytesCopyAt } from '../../native/wire/bytes.js';
 import { Any } from '../wire-layout.js';
 import { bytesAt, readSmallString, Type } from './any.js';
 import { DataType, DeviceValue, OpaquePointer, UNCHANGED } from './values.js';

@@ -4,7 +4,7 @@
  * reference before the first is read.
  */
 
-import { enter, request } from '../../native/wire.js';
+import { enter, request } from '../../native/wire/wire.js';
 import { ffi } from '../library.js';
 import { takeRaised } from '../objects/errors.js';
 import { disown } from '../objects/objects.js';

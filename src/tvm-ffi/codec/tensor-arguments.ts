@@ -7,11 +7,11 @@
 import { Bytes } from '../../base/primordials.js';
 import { cpu } from '../../device.js';
 import { BufferError, DisposedError } from '../../errors.js';
-import { placeOf, withMemory } from '../../native/export.js';
-import { NativeStorage } from '../../native/native-storage.js';
-import { enter, leave } from '../../native/wire.js';
-import { WireHeader } from '../../native/wire-layout.js';
-import { writeTensor } from '../../native/wire-tensor.js';
+import { placeOf, withMemory } from '../../native/exchange/export.js';
+import { NativeStorage } from '../../native/memory/native-storage.js';
+import { writeTensor } from '../../native/wire/tensor.js';
+import { enter, leave } from '../../native/wire/wire.js';
+import { WireHeader } from '../../native/wire/wire-layout.js';
 import { isDebug, recordExport } from '../../storage/debug.js';
 import type { Descriptor } from '../../storage/descriptor.js';
 import { BufferStorage, type Storage } from '../../storage/storage.js';

@@ -1,8 +1,8 @@
 /** Reads native values: results of calls, arguments of callbacks, fields, and elements of containers. */
 
-import { takePushed } from '../../native/import.js';
-import { enter, leave } from '../../native/wire.js';
-import { WireHeader } from '../../native/wire-layout.js';
+import { takePushed } from '../../native/exchange/import.js';
+import { enter, leave } from '../../native/wire/wire.js';
+import { WireHeader } from '../../native/wire/wire-layout.js';
 import { shareDescriptor, Tensor } from '../../tensor.js';
 import { sharedDescriptorOf, TensorView } from '../../view.js';
 import { heldTensor, hold } from '../calls/held.js';

@@ -1,6 +1,6 @@
 /** Builds a library from source files in a temporary folder. */
 
-import { node } from '../../native/node-modules.js';
+import { node } from '../../native/load/node-modules.js';
 import { library } from '../native-values.js';
 import type { Built } from './cache.js';
 import { compileArguments, linkArguments, showCommand } from './commands.js';

@@ -5,7 +5,7 @@
  */
 
 import { LoadError } from '../../errors.js';
-import { node } from '../../native/node-modules.js';
+import { node } from '../../native/load/node-modules.js';
 import { checkText } from './arguments.js';
 import { extensionOf } from './commands.js';
 import { type Purpose, privateFolder, unusableFolder } from './private-folder.js';

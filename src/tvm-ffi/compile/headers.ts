@@ -2,7 +2,7 @@
 
 import type { Hash } from 'node:crypto';
 import { LoadError } from '../../errors.js';
-import { node } from '../../native/node-modules.js';
+import { node } from '../../native/load/node-modules.js';
 import { library } from '../native-values.js';
 import { checkText } from './arguments.js';
 import { runCommand } from './tool.js';

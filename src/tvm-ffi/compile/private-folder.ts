@@ -1,7 +1,7 @@
 /** Folders whose files become code of this process: only this user and root may change what they contain. */
 
 import { LoadError, textOf } from '../../errors.js';
-import { node } from '../../native/node-modules.js';
+import { node } from '../../native/load/node-modules.js';
 
 const { mkdtempSync, realpathSync, rmSync, statSync } = node.fs;
 const { dirname, join } = node.path;

@@ -1,6 +1,6 @@
 /** Runs the commands that a build needs. */
-import { node } from '../../native/node-modules.js';
-import { findProgram } from '../../native/program.js';
+import { node } from '../../native/load/node-modules.js';
+import { findProgram } from '../../native/load/program.js';
 
 const { resolve, sep } = node.path;
 

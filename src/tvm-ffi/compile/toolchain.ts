@@ -1,7 +1,7 @@
 /** The compilers of this machine. */
 
 import { ArgumentTypeError, LoadError } from '../../errors.js';
-import { node } from '../../native/node-modules.js';
+import { node } from '../../native/load/node-modules.js';
 import { checkText } from './arguments.js';
 import type { Recipe } from './build.js';
 import { findTool, runCommand, type Tool } from './tool.js';

@@ -4,7 +4,7 @@
  * regular expressions here: V8 ends the process if it has to compile one where the stack is full.
  */
 
-import { node } from '../../native/node-modules.js';
+import { node } from '../../native/load/node-modules.js';
 
 const { fileURLToPath } = node.url;
 

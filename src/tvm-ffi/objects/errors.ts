@@ -1,7 +1,7 @@
 /** Errors in both directions. */
 
 import { ArgumentTypeError, DLPackError, isDLPackError } from '../../errors.js';
-import { released } from '../../native/pins.js';
+import { released } from '../../native/memory/pins.js';
 import type { Referenced } from '../binding.js';
 import { Type } from '../codec/any.js';
 import { ffi } from '../library.js';

@@ -1,7 +1,7 @@
 /** Reads and sets the fields of native objects. */
 
-import { enter, leave } from '../../native/wire.js';
-import { WireHeader } from '../../native/wire-layout.js';
+import { enter, leave } from '../../native/wire/wire.js';
+import { WireHeader } from '../../native/wire/wire-layout.js';
 import { asCall } from '../calls/calls.js';
 import { ANY_WORDS, checkKept } from '../codec/any.js';
 import { writeArgument } from '../codec/arguments.js';

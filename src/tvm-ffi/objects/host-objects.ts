@@ -3,9 +3,9 @@
  * objects of classes that were registered with `registerObject`.
  */
 
-import { released } from '../../native/pins.js';
-import { enter, leave } from '../../native/wire.js';
-import { WireHeader } from '../../native/wire-layout.js';
+import { released } from '../../native/memory/pins.js';
+import { enter, leave } from '../../native/wire/wire.js';
+import { WireHeader } from '../../native/wire/wire-layout.js';
 import type { Referenced } from '../binding.js';
 import { ffi } from '../library.js';
 import { HostRequest } from '../wire-layout.js';

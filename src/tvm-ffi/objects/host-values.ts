@@ -3,7 +3,7 @@
  * reference to the object that was made for it.
  */
 
-import { pin } from '../../native/pins.js';
+import { pin } from '../../native/memory/pins.js';
 
 /** Values count from 1. */
 const values: unknown[] = [undefined];

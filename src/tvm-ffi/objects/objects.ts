@@ -1,7 +1,7 @@
 /** References to native objects. */
 
-import { Wire } from '../../native/wire-constants.js';
-import { WireHeader } from '../../native/wire-layout.js';
+import { Wire } from '../../native/wire/constants.js';
+import { WireHeader } from '../../native/wire/wire-layout.js';
 import { type Collectable, collectLater, type Owner } from '../../storage/collect.js';
 import { ffi } from '../library.js';
 

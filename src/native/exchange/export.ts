@@ -1,0 +1,195 @@
+/** Exports tensors as managed tensors, and the table of the C exchange API. */
+
+import { checkOptions, type OptionNames } from '../../base/options.js';
+import { isAddressable } from '../../device.js';
+import { ArgumentTypeError, ArgumentValueError, adviceFor, BufferError, UnsupportedDeviceError } from '../../errors.js';
+import { MAX_NDIM } from '../../layout.js';
+import { isDebug, recordExport } from '../../storage/debug.js';
+import type { Descriptor } from '../../storage/descriptor.js';
+import { BufferStorage, type Storage } from '../../storage/storage.js';
+import { copyDescriptor } from '../../values/copy.js';
+import { descriptorOf, sharedDescriptorOf, TensorView } from '../../view.js';
+import { native } from '../load/load.js';
+import { NativeStorage } from '../memory/native-storage.js';
+import { pinBuffer } from '../memory/pin-buffer.js';
+import { isPinnable } from '../memory/threads.js';
+import { Status } from '../wire/constants.js';
+import { errorOfTensor } from '../wire/status.js';
+import { writeTensor } from '../wire/tensor.js';
+import { freeSlot } from '../wire/wire.js';
+import { DeleteRequest, ExportRequest, WireHeader } from '../wire/wire-layout.js';
+import { reportCopy } from './report-copy.js';
+
+/** Which struct is made, and whether the elements are copied. */
+export interface ExportOptions {
+  /** false: exports a legacy `DLManagedTensor`, which cannot carry flags. */
+  versioned?: boolean;
+  /** true: always copy; false: never copy, throw instead; null: copy only memory that native code cannot keep. */
+  copy?: boolean | null;
+}
+
+const exportNames: OptionNames<ExportOptions> = { versioned: 'boolean', copy: 'boolean or null' };
+
+/**
+ * Unsafe: the address of a new managed tensor that the caller owns. Its deleter is plain C and must be called exactly
+ * once, on any thread, by the consumer or by {@link releaseManaged}.
+ */
+export function exportManaged(tensor: TensorView, options?: ExportOptions): bigint {
+  const source = checkTensor(tensor, sharedDescriptorOf);
+  if (options !== undefined) checkOptions(options, exportNames, '{ copy: false }');
+  const copy = options?.copy ?? null;
+  const isVersioned = options?.versioned !== false;
+  if (!isVersioned) checkLegacy(source, copy);
+  return withMemory(source, copy, isVersioned ? exportVersioned : exportLegacy);
+}
+
+function exportVersioned(source: Descriptor): bigint {
+  const slot = writeExport(source);
+  native().exportVersioned();
+  return readExport(slot);
+}
+
+function exportLegacy(source: Descriptor): bigint {
+  const slot = writeExport(source);
+  native().exportLegacy();
+  return readExport(slot);
+}
+
+/** Writes a request with a tensor in native memory into a free slot. No JavaScript runs during an export. */
+function writeExport(source: Descriptor): number {
+  const trace = isDebug() ? recordExport(source) : 0;
+  const slot = freeSlot(ExportRequest.WORDS + 2 * MAX_NDIM);
+  writeTensor(ExportRequest.tensorAt(slot), source, (source.storage as NativeStorage).handle, trace);
+  WireHeader.setSlot(slot);
+  return slot;
+}
+
+/** The resulting address. Throws the error of the request. */
+function readExport(slot: number): bigint {
+  const status = ExportRequest.status(slot);
+  if (status !== Status.ok) throw errorOfTensor(status, ExportRequest.tensorAt(slot));
+  return ExportRequest.address(slot);
+}
+
+/** Unsafe: calls the deleter of a managed tensor that the caller owns, if no consumer took it. */
+export function releaseManaged(address: bigint, options?: { versioned?: boolean }): void {
+  if (typeof address !== 'bigint') throw new ArgumentTypeError('address', 'a bigint', address);
+  const binding = native();
+  if (options !== undefined) checkOptions(options, { versioned: 'boolean' }, '{ versioned: false }');
+  const isLegacy = options?.versioned === false;
+  const slot = freeSlot(DeleteRequest.WORDS);
+  DeleteRequest.setAddress(slot, address);
+  WireHeader.setSlot(slot);
+  if (isLegacy) binding.deleteLegacy();
+  else binding.deleteVersioned();
+  if (DeleteRequest.status(slot) !== Status.ok) {
+    throw new ArgumentValueError('address', 'the address of a managed tensor', address);
+  }
+}
+
+/** A type-tagged external; null for memory that JavaScript consumers can share but native consumers could not keep. */
+export function exportExternal(descriptor: Descriptor): unknown {
+  if (placeOf(descriptor) === 'copy') return null;
+  return withMemory(descriptor, false, (ready) => {
+    const slot = writeExport(ready);
+    const external = native().exportExternal();
+    readExport(slot);
+    return external;
+  });
+}
+
+/**
+ * The address of the `DLPackExchangeAPI` table of this process. It has an allocator for host tensors and the current
+ * stream of host memory. It lives as long as the process. Its conversions from and to Python objects fail until an
+ * interpreter is attached.
+ */
+export function exchangeApi(): bigint {
+  return native().exchangeApi();
+}
+
+/**
+ * The address of the first element. For JavaScript memory it is valid until control returns to the event loop. Memory of
+ * Metal and of other devices that know objects instead of addresses has none.
+ */
+export function addressOf(tensor: TensorView): bigint {
+  const descriptor = checkTensor(tensor);
+  const { name } = descriptor.device;
+  if (!isAddressable(descriptor.device)) {
+    throw new UnsupportedDeviceError(
+      name,
+      `Expected memory that has addresses but this tensor is on ${name}, where data is an object of the driver; exportManaged() has the object and the byte offset`,
+    );
+  }
+  return storageAddress(descriptor.storage) + BigInt(Math.floor(descriptor.bitOffset / 8));
+}
+
+/** The address of byte 0 of a storage. */
+export function storageAddress(storage: Descriptor['storage']): bigint {
+  if (storage instanceof NativeStorage) return storage.address;
+  const pinned = pinBuffer(storage.buffer(), storage.start, storage.nbytes);
+  try {
+    return pinned.address;
+  } finally {
+    pinned.release();
+  }
+}
+
+export function checkTensor(tensor: TensorView, read = descriptorOf): Descriptor {
+  let isView = false;
+  try {
+    isView = tensor instanceof TensorView;
+  } catch {} // a revoked proxy
+  if (!isView) throw new ArgumentTypeError('tensor', 'a Tensor', tensor, adviceFor(tensor));
+  return read(tensor);
+}
+
+function checkLegacy(source: Descriptor, copy: boolean | null): void {
+  if (source.isReadOnly && copy !== true) {
+    throw new BufferError(
+      'Expected a writable tensor for a legacy DLManagedTensor, which cannot say that it is read-only; ask for a versioned one, or for a copy',
+    );
+  }
+  if (source.dtype.isSubByte && source.isPadded) {
+    throw new BufferError(
+      `Expected packed ${source.dtype.name} elements for a legacy DLManagedTensor, which cannot say that they are padded; ask for a versioned one`,
+    );
+  }
+}
+
+/** How native code can keep the memory: `native` memory as is, a JavaScript buffer with a `pin`, or only a `copy`. */
+export function placeOf({ storage, bitOffset }: Descriptor): 'native' | 'pin' | 'copy' {
+  if ((bitOffset & 7) !== 0) return 'copy';
+  return storage instanceof NativeStorage && !storage.endsWithWorker ? 'native' : placeOfBuffer(storage);
+}
+
+function placeOfBuffer(storage: Storage): 'pin' | 'copy' {
+  return storage instanceof BufferStorage && isPinnable(storage.buffer()) ? 'pin' : 'copy';
+}
+
+/** Runs `use` with the tensor in memory that native code may keep: the tensor itself, or a temporary. */
+export function withMemory<T>(source: Descriptor, copy: boolean | null, use: (ready: Descriptor) => T): T {
+  const ready = inNativeMemory(source, copy);
+  if (ready === source) return use(source);
+  try {
+    return use(ready);
+  } finally {
+    ready.storage.release();
+  }
+}
+
+/** The tensor in memory that native code may keep: the tensor itself, or a temporary that the caller releases. */
+export function inNativeMemory(source: Descriptor, copy: boolean | null): Descriptor {
+  const place = copy === true ? 'copy' : placeOf(source);
+  if (place === 'native') return source;
+  if (place === 'copy' && copy === false) {
+    throw new BufferError(
+      'Expected memory that native code may keep but this tensor lies in a JavaScript buffer that its owner can move ' +
+        'or that ends with its worker; use Tensor.adopt or Tensor.from, or allow a copy',
+    );
+  }
+  const { storage } = source;
+  if (place === 'copy' && copy === null && isDebug()) reportCopy(source);
+  return place === 'copy'
+    ? copyDescriptor(source)
+    : source.withStorage(pinBuffer(storage.buffer(), storage.start, storage.nbytes));
+}

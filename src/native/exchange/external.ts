@@ -1,0 +1,29 @@
+/** Tensors for the native code of other addons. */
+
+import { checkOptions, type OptionNames } from '../../base/options.js';
+import type { NativeExternal } from '../../protocol/managed.js';
+import { produce } from '../../protocol/produce.js';
+import { sharedDescriptorOf, type TensorView } from '../../view.js';
+import { native } from '../load/load.js';
+import { checkTensor } from './export.js';
+
+/** Whether the external may hold a copy. */
+export interface ExternalOptions {
+  /** true: always copy; false: never copy, throw instead; null: copy only memory that native code cannot keep. */
+  copy?: boolean | null;
+}
+
+const optionNames: OptionNames<ExternalOptions> = { copy: 'boolean or null' };
+
+/**
+ * A native external with the tensor, for an addon that takes it with `dlpack_napi_take` (include/dlpack_napi.h). An
+ * external that no addon takes is released by the garbage collector.
+ */
+export function toExternal(tensor: TensorView, options: ExternalOptions = {}): NativeExternal {
+  checkOptions(options, optionNames, '{ copy: false }');
+  const { copy = null } = options;
+  native(); // throws the error that says why there is no addon
+  const source = checkTensor(tensor, sharedDescriptorOf);
+  const request = { device: null, isDeviceKnown: true, copy, stream: null, native: 'only', memory: false } as const;
+  return produce(source, request) as NativeExternal;
+}

@@ -1,0 +1,57 @@
+/**
+ * The wire: one block of memory for each instance of the package, which JavaScript and C++ share. native/wire/wire.h is the
+ * C++ side.
+ *
+ * It is a stack of 8-byte words. A request takes a slot, writes its message there (wire-layout.ts) and leaves the slot
+ * when it has read the results. Code that runs in the middle of a request uses slots above it, so no request can
+ * disturb another.
+ */
+
+import { BufferError } from '../../errors.js';
+import { Wire } from './constants.js';
+import { WireHeader } from './wire-layout.js';
+
+WireHeader.setTop(Wire.FIRST_SLOT);
+
+/**
+ * Takes a slot of `words` words, an even number, because slots are 16-byte aligned. A request may take more slots above
+ * its own. Leaving the first slot frees them all.
+ */
+export function enter(words: number): number {
+  const slot = WireHeader.top();
+  const top = slot + words;
+  if (top > Wire.WORDS) throw wireIsFull();
+  WireHeader.setTop(top);
+  return slot;
+}
+
+/**
+ * The first free slot, which is not taken. For requests whose native function reads its inputs before, and writes its
+ * results after, everything that could run JavaScript. They need not free the slot either.
+ */
+export function freeSlot(words: number): number {
+  const slot = WireHeader.top();
+  if (slot > Wire.WORDS - words) throw wireIsFull();
+  return slot;
+}
+
+/** Frees a slot and everything above it. */
+export function leave(slot: number): void {
+  WireHeader.setTop(slot);
+}
+
+/** Makes the request in a slot and frees the slot. Its results can be read until the next slot is taken. */
+export function request<T>(slot: number, send: () => T): T {
+  WireHeader.setSlot(slot);
+  try {
+    return send();
+  } finally {
+    leave(slot);
+  }
+}
+
+export function wireIsFull(): BufferError {
+  return new BufferError(
+    'Expected room for one more request to native code but the wire is full; nest fewer calls, or pass fewer values at once',
+  );
+}
