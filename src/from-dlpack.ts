@@ -42,7 +42,7 @@ import { type Expected, expectTaken, type TensorSpec } from './spec.js';
 import { getBackend } from './storage/backend.js';
 import { Descriptor, Flag } from './storage/descriptor.js';
 import { consumerStream, getDeviceBackend, hasDeviceBackend } from './storage/device-backend.js';
-import { type ImportRequest, registered } from './storage/foreign.js';
+import { foreignLibrary, type ImportRequest } from './storage/foreign.js';
 import { findLayout } from './storage/layouts.js';
 import {
   afterError,
@@ -155,7 +155,7 @@ const ownExport = Tensor.prototype[DLPACK];
 
 /** The tensor of a Python object, or null for any other function. Misaligned memory is copied if allowed. */
 function takeForeign(source: object, request: ImportRequest | null): Descriptor | null {
-  const { objects } = registered;
+  const { objects } = foreignLibrary;
   if (objects === null) return null;
   try {
     return objects.take(source, request);
@@ -179,18 +179,23 @@ export function takeTensor(
     if (foreign !== null) return foreign;
   }
   const adapted = adaptObject(source, copy);
-  if (adapted === null) return request(source, device, copy, stream);
+  if (adapted === null) return askProducer(source, device, copy, stream);
   if (device === null || device === adapted.device) return adapted;
   const tensor = new Tensor(adapted);
   try {
-    return request(tensor, device, copy, stream);
+    return askProducer(tensor, device, copy, stream);
   } finally {
     tensor.dispose();
   }
 }
 
 /** Sends one protocol request and takes the result. */
-function request(source: unknown, device: DeviceInfo | null, copy: boolean | null, stream: bigint | null): Descriptor {
+function askProducer(
+  source: unknown,
+  device: DeviceInfo | null,
+  copy: boolean | null,
+  stream: bigint | null,
+): Descriptor {
   const backend = getBackend();
   const wanted = device === null ? null : { type: device.type, id: device.id };
   const named = stream ?? streamFor(source, device);

@@ -320,7 +320,7 @@ static const NamedFunction kExports[] = {
     {"releaseLater", ObjectsBinding<ReleaseLater>::Call},
     {"outlive", ObjectsBinding<OutliveTick>::Call},
     {"isUnused", ObjectsBinding<IsUnused>::Call},
-    {"bytesOf", ObjectsBinding<BytesOf>::Call},
+    {"objectBytes", ObjectsBinding<BytesOf>::Call},
     {"describeObject", ObjectsBinding<DescribeHeld>::Call},
     {"countObjects", ObjectsBinding<CountObjects>::Call},
     {"countObjectBytes", ObjectsBinding<CountObjectBytes>::Call},

@@ -30,13 +30,13 @@ export function readRelease({ name: library }: Adapter, object: object, name: st
  * for elements that have no memory of their own.
  */
 export function readMemory(value: unknown): TypedArray {
-  const array = dtypeOfArray(value) !== undefined ? (value as TypedArray) : bytesOf(value);
+  const array = dtypeOfArray(value) !== undefined ? (value as TypedArray) : viewedBytes(value);
   if (array !== null) return array;
   throw new ArgumentTypeError('data', 'elements in a typed array', value, 'use Tensor.from()');
 }
 
 /** The bytes that an object names by `buffer`, `byteOffset` and `byteLength`; null if no buffer has them. */
-function bytesOf(value: unknown): Uint8Array | null {
+function viewedBytes(value: unknown): Uint8Array | null {
   try {
     const { buffer, byteOffset, byteLength } = value as DataView;
     const length = bufferLength(buffer);

@@ -81,10 +81,10 @@ export interface GpuBuffers {
 }
 
 /** `dlpack/webgpu` sets `buffers`. */
-export const registered: { buffers: GpuBuffers | null } = { buffers: null };
+export const gpuBackend: { buffers: GpuBuffers | null } = { buffers: null };
 
 export function gpuBuffers(): GpuBuffers {
-  if (registered.buffers === null) loadBackend('webgpu');
-  if (registered.buffers !== null) return registered.buffers;
+  if (gpuBackend.buffers === null) loadBackend('webgpu');
+  if (gpuBackend.buffers !== null) return gpuBackend.buffers;
   throw new BufferError('GPU tensors need dlpack/webgpu; import "dlpack/webgpu"');
 }

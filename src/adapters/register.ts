@@ -5,7 +5,7 @@
  * @module
  */
 
-import { registered } from '../protocol/adapters.js';
+import { adapters } from '../protocol/adapters.js';
 import { DLPACK } from '../protocol/managed.js';
 import { takeDescriptor } from '../view.js';
 import { tryAdapt } from './adapt.js';
@@ -81,7 +81,7 @@ function isDictionary(value: object): boolean {
   return !(isImage || (names === 'data,shape,stride' && isZarrita(value) && ArrayBuffer.isView(value.data)));
 }
 
-registered.adapt = (source, copy, isArgument = false) => {
+adapters.adapt = (source, copy, isArgument = false) => {
   if (DLPACK in source || '__dlpack__' in source) return null; // the protocol comes first
   if (isArgument && isDictionary(source)) return null;
   const tensor = tryAdapt(source, copy === false ? { copy } : undefined);

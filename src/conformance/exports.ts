@@ -23,7 +23,7 @@ export function makeTensor({ producer }: ProducerContext, recipe: Recipe = matri
 
 export const flagsOf = ({ flags }: ManagedTensor): number => Number(BigInt(flags) & 0xffn);
 export const release = ({ deleter }: ManagedTensor): void => deleter?.();
-export const bytesOf = ({ data }: ManagedTensor): Uint8Array => new Uint8Array(data as ArrayBuffer);
+export const exportedBytes = ({ data }: ManagedTensor): Uint8Array => new Uint8Array(data as ArrayBuffer);
 
 /** Exports a tensor, checks the export, hands it to `body` and releases everything. */
 export function withExport<T>(

@@ -3,7 +3,7 @@
 import type { ManagedTensor } from '../protocol/managed.js';
 import { expect, must, passes, type Row, skip, thrown } from './case.js';
 import { collectUntil, needGlobals } from './environment.js';
-import { bytesOf, checkElements, makeTensor, type ProducerContext, release, withExport } from './exports.js';
+import { checkElements, exportedBytes, makeTensor, type ProducerContext, release, withExport } from './exports.js';
 import { checkManaged, dlpack, elementsOf } from './reference.js';
 
 const deleterOf = ({ deleter }: ManagedTensor): (() => void) =>
@@ -82,7 +82,7 @@ export const producerLifetimeRows: readonly Row<ProducerContext>[] = [
     const managed = checkManaged(tensor[dlpack]());
     dispose(context, tensor);
     checkElements(checkManaged(managed));
-    bytesOf(managed)[managed.byteOffset] = 0x3f;
+    exportedBytes(managed)[managed.byteOffset] = 0x3f;
     expect(elementsOf(managed)[0] === 0x3f, 'memory that can be written', 'the write is lost');
     release(managed);
   }),

@@ -4,8 +4,8 @@ import type { ManagedTensor } from '../protocol/managed.js';
 import { type Case, casesFrom, expect, must, nameOf, passes, type Row, should, skip, thrown } from './case.js';
 import type { Environment } from './environment.js';
 import {
-  bytesOf,
   checkElements,
+  exportedBytes,
   flagsOf,
   makeTensor,
   type Producer,
@@ -139,7 +139,7 @@ const rows: readonly Row<ProducerContext>[] = [
     must<ProducerContext>(`p.copy.${copy}`, '2.1', `shares its memory with copy: ${copy}`, (context) =>
       withExport(context, { copy }, (managed, tensor) => {
         expect((flagsOf(managed) & IS_COPIED) === 0, 'no IS_COPIED flag', 'it is set');
-        bytesOf(managed)[managed.byteOffset] = 0x3f;
+        exportedBytes(managed)[managed.byteOffset] = 0x3f;
         const again = checkManaged(tensor[dlpack]());
         const [first] = elementsOf(again);
         release(again);
@@ -150,7 +150,7 @@ const rows: readonly Row<ProducerContext>[] = [
   must('p.copy.true', '2.1', 'copies with copy: true', (context) =>
     withExport(context, { copy: true }, (managed, tensor) => {
       checkElements(managed);
-      bytesOf(managed)[managed.byteOffset] = 0x3f;
+      exportedBytes(managed)[managed.byteOffset] = 0x3f;
       const own = checkManaged(tensor[dlpack]());
       const [first] = elementsOf(own);
       release(own);

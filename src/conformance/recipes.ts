@@ -24,7 +24,7 @@ export function widthOf({ bits, lanes }: DLDataType, isPadded: boolean): number 
 }
 
 /** Elements that every dtype holds exactly: no bit pattern is a NaN, because engines may change those. */
-function bytesOf(dtype: DLDataType, shape: readonly number[], isPadded: boolean): Uint8Array {
+function makeBytes(dtype: DLDataType, shape: readonly number[], isPadded: boolean): Uint8Array {
   const length = Math.ceil((countOf(shape) * widthOf(dtype, isPadded)) / 8);
   const mask = isPadded ? (1 << dtype.bits) - 1 : 0x3f;
   const isBool = dtype.code === 6;
@@ -39,7 +39,7 @@ const recipe = (
   { lanes = 1, isPadded = false } = {},
 ): Recipe => {
   const dtype = { code, bits, lanes };
-  return { name, dtype, shape, isPadded, bytes: bytesOf(dtype, shape, isPadded) };
+  return { name, dtype, shape, isPadded, bytes: makeBytes(dtype, shape, isPadded) };
 };
 
 const matrixShape = [2, 3];

@@ -12,7 +12,7 @@ import { checkShape, rowMajorStrides, spanOf } from '../layout.js';
 import type { NativeStorage } from '../native/memory/native-storage.js';
 import { getBackend } from '../storage/backend.js';
 import { Descriptor, Flag } from '../storage/descriptor.js';
-import { type ArrayEntries, registered } from '../storage/foreign.js';
+import { type ArrayEntries, foreignLibrary } from '../storage/foreign.js';
 import { findLayout } from '../storage/layouts.js';
 import type { Storage } from '../storage/storage.js';
 import { Tensor } from '../tensor.js';
@@ -78,7 +78,8 @@ export function fromCudaArrayInterface(
   options?: CudaArrayOptions,
 ): Tensor {
   const settings = readOptions(options);
-  const foreign = typeof description === 'function' ? (registered.objects?.readArray(description, true) ?? null) : null;
+  const foreign =
+    typeof description === 'function' ? (foreignLibrary.objects?.readArray(description, true) ?? null) : null;
   // The Python object here is the dict, which does not own the memory.
   foreign?.drop();
   const entries = readEntries(foreign === null ? description : foreign.raw);
@@ -97,7 +98,7 @@ export function asCudaArray(object: object, options?: CudaArrayOptions): Tensor 
 function takeArray(object: object, options?: CudaArrayOptions): Descriptor {
   if (options === undefined && typeof object === 'function') {
     cuda(); // throws without a driver
-    const taken = registered.objects?.takeArray(object);
+    const taken = foreignLibrary.objects?.takeArray(object);
     if (taken) return taken;
   }
   const settings = readOptions(options);
@@ -127,7 +128,7 @@ export function asMaskedCudaArray(object: object, options?: CudaArrayOptions): M
 
 /** Reads the interface of an object and calls `use` with it and with a function that keeps the object. */
 function useArray<T>(object: object, use: (entries: ArrayEntries, hold: Hold) => T): T {
-  const foreign = typeof object === 'function' ? (registered.objects?.readArray(object, false) ?? null) : null;
+  const foreign = typeof object === 'function' ? (foreignLibrary.objects?.readArray(object, false) ?? null) : null;
   if (foreign === null) {
     const isReadable = isA(object, Function) || isUsable(object);
     const description = isReadable

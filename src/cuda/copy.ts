@@ -1,6 +1,6 @@
 /** Copies between devices and the host. One function runs a plan and waits, the other runs it without blocking. */
 
-import { bytesOf, handleOf } from '../native/convert.js';
+import { handleOf, javascriptBytes } from '../native/convert.js';
 import type { Pass } from '../storage/backend.js';
 import type { Descriptor } from '../storage/descriptor.js';
 import type { Scaling } from '../storage/scaling.js';
@@ -113,8 +113,8 @@ function numbersOf({ axes, from, fromBit, toBit }: Pass): Float64Array {
 }
 
 function queue({ from, to, pass, run: { device, stream } }: DeviceStep): void {
-  const source = bytesOf(from.storage) ?? handleOf(from.storage);
-  const target = bytesOf(to.storage) ?? handleOf(to.storage);
+  const source = javascriptBytes(from.storage) ?? handleOf(from.storage);
+  const target = javascriptBytes(to.storage) ?? handleOf(to.storage);
   const numbers = numbersOf(pass);
   const status = cuda().copy(device.id, stream, source, from.device.type, target, to.device.type, numbers);
   check(status, what(from, to));

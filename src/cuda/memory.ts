@@ -12,7 +12,7 @@ import { check, cuda, driverError, isLoaded } from './driver.js';
 import { onStream } from './requests.js';
 import { DeviceAllocation } from './wire-layout.js';
 
-function handleOf(storage: Storage): number {
+function deviceHandle(storage: Storage): number {
   if (storage instanceof NativeStorage) return storage.handle;
   throw new BufferError('Expected memory with an address on a device');
 }
@@ -35,7 +35,7 @@ export function allocate(nbytes: number, device: DeviceInfo): Storage {
 }
 
 export function clear(storage: Storage, { id, name }: DeviceInfo, count: number): void {
-  check(cuda().clear(id, handleOf(storage), currentHandle(id), count), `memory on '${name}' to be cleared`);
+  check(cuda().clear(id, deviceHandle(storage), currentHandle(id), count), `memory on '${name}' to be cleared`);
 }
 
 export function handOver({ storage, device }: Descriptor, stream: bigint | null): void {
@@ -57,6 +57,6 @@ export function settle(storage: Storage, device: DeviceInfo): void {
 }
 
 function order(name: 'handOver' | 'follow', storage: Storage, device: DeviceInfo, stream: bigint): void {
-  const status = cuda()[name](device.id, handleOf(storage), stream);
+  const status = cuda()[name](device.id, deviceHandle(storage), stream);
   if (status !== 0) throw driverError(status, `a stream of '${device.name}' to wait for the tensor`);
 }

@@ -36,15 +36,15 @@ export interface Host {
   create(path: string, durable: boolean): Promise<Target>;
 }
 
-let registered: Host | null = null;
+let current: Host | null = null;
 
 export function setHost(host: Host): void {
-  registered = host;
+  current = host;
 }
 
 /** The file system. Throws if there is none. */
 export function getHost(): Host {
-  if (registered !== null) return registered;
+  if (current !== null) return current;
   throw new ArgumentTypeError('source', 'a URL, a File or a Blob (a browser cannot open or write paths)', 'a path');
 }
 

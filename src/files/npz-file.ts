@@ -5,7 +5,7 @@ import { crc32 } from './crc32.js';
 import type { TensorEntry } from './entry.js';
 import { FileFormatError } from './error.js';
 import { MAX_HEADER, type NpyOptions, readNpy } from './npy.js';
-import { allocateEntry, bytesOf, type OpenedFile, swapBytes } from './opened.js';
+import { allBytes, allocateEntry, type OpenedFile, swapBytes } from './opened.js';
 import { bytesAt, type FileExtent, type Reader, type Reading, readNow } from './reading.js';
 import { type Located, TensorFile } from './tensor-file.js';
 import { locateMember, readZip, type ZipMember } from './zip.js';
@@ -126,7 +126,7 @@ function* unpackMember(file: OpenedFile, member: ZipMember, start: number, entry
   const content = member.isDeflated ? yield { deflated: stored, size: member.size, isPrefix: false } : stored;
   if (content.length !== member.size || crc32(content) !== member.crc) throw damaged(file, member, start);
   const copy = allocateEntry(entry, 0);
-  const bytes = bytesOf(copy);
+  const bytes = allBytes(copy);
   const from = entry.start - start;
   bytes.set(content.subarray(from, from + entry.nbytes));
   swapBytes(bytes, entry.swap);

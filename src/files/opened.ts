@@ -51,7 +51,7 @@ export function allocateEntry({ shape, strides, dtype, flags }: TensorEntry, mor
 }
 
 /** All bytes of host memory that this package allocated. */
-export function bytesOf({ storage }: Descriptor): Uint8Array {
+export function allBytes({ storage }: Descriptor): Uint8Array {
   return new Uint8Array(storage.buffer(), storage.start, storage.nbytes);
 }
 
@@ -118,7 +118,7 @@ export class MemoryFile extends OpenedFile {
     const copy = allocateEntry(entry, this.flags);
     const { start, nbytes } = entry;
     convertElements(byteRange(this.memory, start, nbytes), byteRange(copy.storage, 0, nbytes));
-    if (entry.swap > 0) swapBytes(bytesOf(copy), entry.swap);
+    if (entry.swap > 0) swapBytes(allBytes(copy), entry.swap);
     copy.storage.commit();
     return copy;
   }
@@ -173,7 +173,7 @@ export class SourceFile extends OpenedFile {
     const { name, start, nbytes } = entry;
     const copy = allocateEntry(entry, 0);
     try {
-      const bytes = bytesOf(copy);
+      const bytes = allBytes(copy);
       let loaded = 0;
       for await (const piece of this.source.stream(start, nbytes, signal)) {
         bytes.set(piece, loaded);

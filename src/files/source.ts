@@ -147,7 +147,7 @@ export class UrlSource extends Source {
    * has more than `most` bytes.
    */
   static async open(url: URL, most: number, signal?: AbortSignal): Promise<Source> {
-    const response = await request(url, 0, FIRST_PIECE, signal);
+    const response = await fetchRange(url, 0, FIRST_PIECE, signal);
     if (response.status === 200) return new BlobSource(await wholeOf(url, response, most, signal), url.href);
     const match = /^bytes 0-([0-9]+)\/([0-9]+)$/.exec(response.headers.get('content-range') ?? '');
     const size = Number(match?.[2]);
@@ -167,7 +167,7 @@ export class UrlSource extends Source {
 
   async *stream(offset: number, length: number, signal?: AbortSignal): AsyncGenerator<Uint8Array> {
     if (length === 0) return;
-    const response = await request(this.url, offset, length, signal);
+    const response = await fetchRange(this.url, offset, length, signal);
     if (response.status !== 206 || versionOf(response) !== this.version) {
       await response.body?.cancel();
       throw new FileError(this.path, 'ESTALE', 'the file changed on the server while it was read');
@@ -213,7 +213,7 @@ function versionOf({ headers }: Response): string | null {
   return headers.get('etag') ?? headers.get('last-modified');
 }
 
-async function request(url: URL, offset: number, length: number, signal?: AbortSignal): Promise<Response> {
+async function fetchRange(url: URL, offset: number, length: number, signal?: AbortSignal): Promise<Response> {
   const headers = { range: `bytes=${offset}-${offset + length - 1}` };
   const response = await fetch(url, { headers, ...(signal && { signal }) }).catch(failed(url.href, signal));
   if (response.status === 206 || response.status === 200) return response;

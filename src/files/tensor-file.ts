@@ -168,7 +168,7 @@ export class TensorFile implements Iterable<[name: string, tensor: Tensor]> {
     device: DeviceInfo,
     loading: LoadOptions,
   ): Promise<Map<string, Tensor>> {
-    const uploader = new Uploader(device, this.bytesOf(names));
+    const uploader = new Uploader(device, this.countBytes(names));
     const tensors = new Map<string, Tensor>();
     const arriving: Promise<void>[] = [];
     const arrive = ({ targets, arrived }: Arriving, sent: readonly string[]): void => {
@@ -203,7 +203,7 @@ export class TensorFile implements Iterable<[name: string, tensor: Tensor]> {
   }
 
   /** The bytes of tensors; Infinity when some are known only once they are read. */
-  private bytesOf(names: readonly string[]): number {
+  private countBytes(names: readonly string[]): number {
     let total = 0;
     for (const name of names) {
       const found = this.found(name);

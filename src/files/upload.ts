@@ -28,7 +28,7 @@ const SMALLEST_STEP = 8 << 20;
 const GROWTH = 4;
 
 /** The tensor of `length` bytes of another tensor's storage, from the byte `start` on. */
-function bytesOf({ storage, device }: Descriptor, start: number, length: number): Descriptor {
+function bytesInside({ storage, device }: Descriptor, start: number, length: number): Descriptor {
   return byteRange(storage, start, length, device);
 }
 
@@ -114,7 +114,7 @@ export class Uploader {
   /** Sends a host tensor and releases it. The elements keep their order in memory. */
   async send(name: string, source: Descriptor, loading: LoadOptions): Promise<Arriving> {
     const { dtype, shape, strides, nbytes, flags } = source;
-    const bytes = bytesOf(source, source.bitOffset / 8, nbytes);
+    const bytes = bytesInside(source, source.bitOffset / 8, nbytes);
     return this.sendRun(bytes, [{ name, offset: 0, nbytes, dtype, shape, strides, flags }], loading);
   }
 
@@ -135,7 +135,7 @@ export class Uploader {
         const { parts, progress } = stepOf(tensors, targets, first, at, end);
         while (first < tensors.length && isBefore(tensors[first] as Sent, end)) first++;
         if (parts.length === 0) continue;
-        const step = this.onStream(() => this.move(bytesOf(source, start + at, end - at), parts));
+        const step = this.onStream(() => this.move(bytesInside(source, start + at, end - at), parts));
         this.steps = [this.steps[1], step];
         arrived = reportAfter(arrived, step.arrived, progress, loading);
         arrived.catch(() => undefined); // awaited by the caller, or below
@@ -181,8 +181,8 @@ export class Uploader {
     const start = source.bitOffset / 8;
     const copyAll = async () => {
       for (const { offset, nbytes, target, targetOffset } of parts) {
-        const from = bytesOf(source, start + offset, nbytes);
-        await this.backend.copyAsync(from, bytesOf(target, targetOffset, nbytes), true, null);
+        const from = bytesInside(source, start + offset, nbytes);
+        await this.backend.copyAsync(from, bytesInside(target, targetOffset, nbytes), true, null);
       }
     };
     const arrived = copyAll();

@@ -210,7 +210,7 @@ export function pointerToElements(
 }
 
 function pointerToArray(source: WrappableArray | ArrayBufferLike, options: PointerOptions<ElementType>): Pointer {
-  const array = ArrayBuffer.isView(source) ? (source as TypedArray) : bytesOf(source);
+  const array = ArrayBuffer.isView(source) ? (source as TypedArray) : byteArray(source);
   const natural = array === null ? undefined : dtypeOfArray(array);
   if (array === null || natural === undefined) {
     throw new ArgumentTypeError('source', 'a typed array, an ArrayBuffer, a tensor or an address', source);
@@ -229,7 +229,7 @@ function pointerToArray(source: WrappableArray | ArrayBufferLike, options: Point
 }
 
 /** The bytes of a buffer; null for another value. */
-function bytesOf(buffer: ArrayBufferLike): TypedArray | null {
+function byteArray(buffer: ArrayBufferLike): TypedArray | null {
   if (bufferLength(buffer) === null) return null;
   checkAttached(buffer);
   return new Uint8Array(buffer);

@@ -58,7 +58,7 @@ function enterConvert(pass: Pass, source: Storage, target: Storage, most: number
 /** New memory with converted elements; null for types that need another way. */
 export function copy(source: Descriptor, to: DTypeInfo): Storage | null {
   const { storage, shape, size } = source;
-  const array = bytesOf(storage);
+  const array = javascriptBytes(storage);
   const binding = native();
   const slot = enter(CopyRequest.WORDS + 2 * shape.length);
   writeTensor(CopyRequest.tensorAt(slot), source, handleOf(storage), 0);
@@ -75,13 +75,13 @@ export function copy(source: Descriptor, to: DTypeInfo): Storage | null {
 }
 
 /** The bytes of JavaScript memory; undefined for native memory. */
-export function bytesOf(storage: Storage): Uint8Array | undefined {
+export function javascriptBytes(storage: Storage): Uint8Array | undefined {
   return storage instanceof BufferStorage ? new Uint8Array(storage.buffer(), storage.start, storage.nbytes) : undefined;
 }
 
 export function convert(pass: Pass, source: Storage, target: Storage): boolean {
-  const from = bytesOf(source);
-  const to = bytesOf(target);
+  const from = javascriptBytes(source);
+  const to = javascriptBytes(target);
   const binding = native();
   const factors = pass.scaling && factorsOf(pass.scaling);
   const slot = enterConvert(pass, source, target, runtimeRules().threads);

@@ -18,11 +18,11 @@ export type AdaptedSource = AdaptedSources[keyof AdaptedSources];
 type Adapter = (source: object, copy: boolean | null, isArgument?: boolean) => Descriptor | null;
 
 /** `dlpack/adapters/register` sets the function that takes the tensor of a library's object, or returns null. */
-export const registered: { adapt: Adapter | null } = { adapt: null };
+export const adapters: { adapt: Adapter | null } = { adapt: null };
 
 /** The tensor of a library's object, which the caller owns; null for anything else, and without registered adapters. */
 export function adaptObject(source: unknown, copy: boolean | null): Descriptor | null {
-  const { adapt } = registered;
+  const { adapt } = adapters;
   return adapt === null || typeof source !== 'object' || source === null ? null : adapt(source, copy);
 }
 
@@ -31,5 +31,5 @@ export function adaptObject(source: unknown, copy: boolean | null): Descriptor |
  * is a tensor only if it has exactly the properties of a library's plain objects.
  */
 export function adaptArgument(value: object): Descriptor | null {
-  return registered.adapt?.(value, null, true) ?? null;
+  return adapters.adapt?.(value, null, true) ?? null;
 }

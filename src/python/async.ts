@@ -155,7 +155,7 @@ export function onSettle(
     const result = toValue(kind, value);
     if (isDebug() && kind === ValueKind.handle && promise !== undefined) {
       // The place where the program called the function, which is not on the stack here.
-      recordObject(value as number, binding().bytesOf(value as number), framesOf(promise.caller).join('\n'));
+      recordObject(value as number, binding().objectBytes(value as number), framesOf(promise.caller).join('\n'));
     }
     promise?.resolve(result);
   } catch (error) {

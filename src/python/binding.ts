@@ -38,7 +38,7 @@ export interface PythonBinding {
   /** True when the garbage collector has found that a watched proxy is unused. */
   isUnused(handle: number): boolean;
   /** The bytes behind an object. */
-  bytesOf(handle: number): number;
+  objectBytes(handle: number): number;
   /** Writes the layout of an array or tensor to the TensorResult in the slot; false for another object. */
   describeObject(handle: number): boolean;
   /** How many Python objects this thread holds. */

@@ -7,7 +7,7 @@ import { native } from '../native/load/load.js';
 import { node } from '../native/load/node-modules.js';
 import { isMainThread } from '../native/memory/threads.js';
 import { describeObjects, isDebug } from '../storage/debug.js';
-import { registered } from '../storage/foreign.js';
+import { foreignLibrary } from '../storage/foreign.js';
 import { memorySources } from '../storage/memory-sources.js';
 import { outsideScopes } from '../storage/scoped.js';
 import type { Tensor } from '../tensor.js';
@@ -169,7 +169,7 @@ export function python(given: PythonOptions = {}): Python {
     throw new LoadError('Python', [`${library}: ${problem}`], [advice]);
   }
   if (isMainThread()) process.on('exit', (status) => binding().leave(status, exitTimeout));
-  registered.objects = { take: takeObject, takeArray, readArray };
+  foreignLibrary.objects = { take: takeObject, takeArray, readArray };
   memorySources.push({
     settle() {
       settle();

@@ -80,7 +80,7 @@ function callWith<T>(operation: number, subject: Reference, args: readonly unkno
     keepSignalsLater();
     const mark = beginHolding();
     const slot = enterPlainCall();
-    if (isWritten(slot, mark, operation, subject, args)) return request(slot, mark, performNow, take);
+    if (isWritten(slot, mark, operation, subject, args)) return conclude(slot, mark, performNow, take);
   }
   const last = args.length > 0 ? args[args.length - 1] : undefined;
   // No `instanceof` for a function, because it would call Python for the prototype of a Python object.
@@ -116,7 +116,7 @@ type Take<T> = (slot: number, spilled: unknown) => T;
  * Makes the request in a slot, reads its outcome with `take`, releases what the request holds, and frees the slot. If an
  * argument's deleter threw, `fail` decides about the result.
  */
-function request<T>(
+function conclude<T>(
   slot: number,
   mark: number,
   make: () => unknown,
@@ -186,7 +186,7 @@ export function performConversion(
     abandon(slot, mark);
     throw error;
   }
-  return request(slot, mark, convertNow, takeConverted);
+  return conclude(slot, mark, convertNow, takeConverted);
 }
 
 function takeConverted(slot: number): number {
@@ -216,7 +216,7 @@ export function consume(reference: Reference, options: ImportRequest | null): De
   const slot = writeConsume(liveHandle(reference), options);
   const mark = beginHolding();
   holdReference(reference);
-  return request(slot, mark, consumeNow, takeConsumed);
+  return conclude(slot, mark, consumeNow, takeConsumed);
 }
 
 function takeConsumed(slot: number): Descriptor {
@@ -298,7 +298,7 @@ function send<T>(
   PerformRequest.setTensorSlot(slot, slot + words);
   PerformRequest.setPromise(slot, promise);
   const make = spill.length === 0 ? performNow : () => binding().perform(...spill);
-  return request(slot, mark, make, take, fail);
+  return conclude(slot, mark, make, take, fail);
 }
 
 /** Names of attributes and keywords, interned in Python. They are never released, so their number is limited. */

@@ -257,7 +257,7 @@ export function defineProxies(operations: Operations): (handle: number, isConver
     const reference = new Reference(get, apply, handle, isConverter);
     const proxy = new Proxy(target, reference);
     reference.proxy = proxy;
-    if (isDebug()) recordObject(handle, binding().bytesOf(handle));
+    if (isDebug()) recordObject(handle, binding().objectBytes(handle));
     dropUnused();
     collectLater(reference); // last: if anything throws before, the handle still belongs to the caller
     return proxy;

@@ -51,4 +51,4 @@ export interface ForeignObjects {
 }
 
 /** `dlpack/python` sets `objects`. */
-export const registered: { objects: ForeignObjects | null } = { objects: null };
+export const foreignLibrary: { objects: ForeignObjects | null } = { objects: null };

@@ -3,7 +3,7 @@
 import { ArgumentTypeError, ArgumentValueError, isA } from '../errors.js';
 import { node } from '../native/load/node-modules.js';
 import { Type } from './codec/any.js';
-import { FFIObject, handleOf, TVM_FFI_VALUE } from './codec/values.js';
+import { FFIObject, objectHandle, TVM_FFI_VALUE } from './codec/values.js';
 import { callBuiltin, type FFIFunction } from './native-values.js';
 import { standIns } from './objects/objects.js';
 import { isInstance } from './objects/registered-classes.js';
@@ -30,7 +30,7 @@ export function asModule<M extends object = KernelModule>(value: unknown): M {
   // Another host's object, such as Python's tvm_ffi.Module, becomes one of ours on its way through native code.
   const isForeign = isA(value, Function) && typeof (value as never)[TVM_FFI_VALUE] === 'function';
   const module = isForeign ? asObject(value) : value;
-  if (!isA(module, FFIObject) || handleOf(module).type !== Type.module) {
+  if (!isA(module, FFIObject) || objectHandle(module).type !== Type.module) {
     throw new ArgumentTypeError('value', 'a module', value);
   }
   return wrapModule(module, module.typeKey) as M;
@@ -107,7 +107,7 @@ function wrapModule(module: FFIObject, path: string): KernelModule {
     defineProperty: () => false,
     deleteProperty: () => false,
   });
-  standIns.set(proxy, handleOf(module));
+  standIns.set(proxy, objectHandle(module));
   return proxy;
 }
 

@@ -12,7 +12,7 @@ import { Type } from './codec/any.js';
 import { countElements, readElement, readElements, readEntries, type Take, walkEntries } from './codec/containers.js';
 import { copyElements, copyEntries, copyKeys } from './codec/snapshots.js';
 import { ValueReader } from './codec/value-reader.js';
-import { FFIObject, handleOf, listOf } from './codec/values.js';
+import { FFIObject, listOf, objectHandle } from './codec/values.js';
 import { attach } from './library.js';
 import { getField, setField } from './objects/fields.js';
 import { ObjectClasses } from './objects/object-classes.js';
@@ -90,16 +90,16 @@ export abstract class LiveContainer extends FFIObject {
 
   constructor(maker: string, hasViews: boolean, source: unknown, valuesOf: () => readonly unknown[]) {
     const isMade = source instanceof ObjectHandle;
-    super(isMade ? source : handleOf(callBuiltin(maker, valuesOf(), CallMode.forView) as FFIObject));
+    super(isMade ? source : objectHandle(callBuiltin(maker, valuesOf(), CallMode.forView) as FFIObject));
     this.hasViews = hasViews;
     // When native code returns this container, JavaScript gets the same object.
-    if (!isMade) rememberObject(handleOf(this), this);
+    if (!isMade) rememberObject(objectHandle(this), this);
   }
 
   static {
     liveContainer = (container) => {
       if (container.hasViews) return container;
-      const handle = handleOf(container);
+      const handle = objectHandle(container);
       const view = makeView(handle);
       view.hasViews = true;
       return rememberViewed(handle, container, view);
@@ -119,7 +119,7 @@ export abstract class LiveContainer extends FFIObject {
 export abstract class Sequence<T> extends LiveContainer implements Iterable<T> {
   /** The number of elements now. */
   get length(): number {
-    return countElements(handleOf(this).pointer);
+    return countElements(objectHandle(this).pointer);
   }
 
   /** The element at an index, from the end if it is negative; undefined outside. */
@@ -127,19 +127,19 @@ export abstract class Sequence<T> extends LiveContainer implements Iterable<T> {
     const place = checkIndex(index);
     const start = place < 0 ? place + this.length : place;
     if (start < 0) return undefined;
-    return readElement(handleOf(this).pointer, start, takeOf(this.hasViews)) as T | undefined;
+    return readElement(objectHandle(this).pointer, start, takeOf(this.hasViews)) as T | undefined;
   }
 
   /** Reads one element at a time. Elements that are added meanwhile are read, too. */
   *[Symbol.iterator](): Generator<T, undefined> {
-    const { pointer } = handleOf(this);
+    const { pointer } = objectHandle(this);
     for (let i = 0; i < countElements(pointer); i++) yield readElement(pointer, i, takeOf(this.hasViews)) as T;
   }
 
   /** A copy of the elements. */
   toArray(): T[] {
     const elements: unknown[] = [];
-    readElements(handleOf(this).pointer, elements, take);
+    readElements(objectHandle(this).pointer, elements, take);
     return elements as T[];
   }
 
@@ -162,7 +162,7 @@ export class List<T = unknown> extends Sequence<T> {
   }
 
   override toArray(): T[] {
-    return copyElements(handleOf(this).pointer, take) as T[];
+    return copyElements(objectHandle(this).pointer, take) as T[];
   }
 
   /** Replaces an element. */
@@ -269,7 +269,7 @@ export abstract class Entries<K, V> extends LiveContainer implements Iterable<[K
   /** A copy of the entries. */
   toMap(): Map<K, V> {
     const entries = new Map<unknown, unknown>();
-    readEntries(handleOf(this).pointer, entries, take);
+    readEntries(objectHandle(this).pointer, entries, take);
     return entries as Map<K, V>;
   }
 
@@ -280,7 +280,7 @@ export abstract class Entries<K, V> extends LiveContainer implements Iterable<[K
 
   protected readKeys(): K[] {
     const keys: K[] = [];
-    walkEntries(handleOf(this).pointer, (key) => keys.push(take(key) as K));
+    walkEntries(objectHandle(this).pointer, (key) => keys.push(take(key) as K));
     return keys;
   }
 
@@ -325,11 +325,11 @@ export class Dict<K = unknown, V = unknown> extends Entries<K, V> {
   }
 
   override toMap(): Map<K, V> {
-    return copyEntries(handleOf(this).pointer, take) as Map<K, V>;
+    return copyEntries(objectHandle(this).pointer, take) as Map<K, V>;
   }
 
   protected override readKeys(): K[] {
-    return copyKeys(handleOf(this).pointer, take) as K[];
+    return copyKeys(objectHandle(this).pointer, take) as K[];
   }
 
   /** Adds an entry, or replaces its value. */

@@ -7,7 +7,7 @@
 import { ArgumentValueError } from '../errors.js';
 import { Type } from './codec/any.js';
 import { becomesContainer, MAX_DEPTH, readElements, retain, walkEntries } from './codec/containers.js';
-import { FFIObject, handleOf, RValue, TVM_FFI_OBJECT, TVM_FFI_VALUE } from './codec/values.js';
+import { FFIObject, objectHandle, RValue, TVM_FFI_OBJECT, TVM_FFI_VALUE } from './codec/values.js';
 import { ffi } from './library.js';
 import { ArrayView, getLiveField, take } from './native-values.js';
 import { disown, standIns } from './objects/objects.js';
@@ -72,7 +72,7 @@ class Container {
 /** The native object of a value that may hold others, or null. */
 function nativeOf(value: unknown): Container | FFIObject | null {
   if (!(value instanceof FFIObject)) return null;
-  const { type, pointer } = handleOf(value);
+  const { type, pointer } = objectHandle(value);
   return isContainerType(type) ? new Container(type, pointer) : value;
 }
 
@@ -82,7 +82,7 @@ function isContainerType(type: number): boolean {
 
 /** The fields of an object that the library follows. */
 function fieldsOf(object: FFIObject, follows: Follows): unknown[] {
-  const { type, pointer } = handleOf(object);
+  const { type, pointer } = objectHandle(object);
   if (!ffi.isReflective) return [];
   const isStructure = follows === 'structure';
   if (isStructure && !hasStructure(describeType(type).structuralKind)) return [];
@@ -120,7 +120,7 @@ export function checkNesting(argument: string, given: unknown, follows: Follows)
     else readElements(node.pointer, children, nativeAt);
     return children.filter((child) => child !== null);
   };
-  const keyOf = (node: Container | FFIObject) => (node instanceof FFIObject ? handleOf(node) : node).pointer;
+  const keyOf = (node: Container | FFIObject) => (node instanceof FFIObject ? objectHandle(node) : node).pointer;
   const measured = new ArrayView([value]).at(0);
   try {
     const root = nativeOf(measured);

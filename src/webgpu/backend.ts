@@ -1,6 +1,6 @@
 /** The WebGPU backend of the core: memory and copies. */
 
-import { registered } from '../adapters/gpu-buffers.js';
+import { gpuBackend } from '../adapters/gpu-buffers.js';
 import { BufferError } from '../errors.js';
 import type { Descriptor } from '../storage/descriptor.js';
 import { type DeviceBackend, setDeviceBackend } from '../storage/device-backend.js';
@@ -40,5 +40,5 @@ const webgpuBackend: DeviceBackend = {
 export function register(): void {
   setDeviceBackend(['webgpu'], webgpuBackend);
   registerCounts();
-  registered.buffers = { image: fromImage, take: takeBuffer, hold: holdBuffer, lend: lendBuffer };
+  gpuBackend.buffers = { image: fromImage, take: takeBuffer, hold: holdBuffer, lend: lendBuffer };
 }

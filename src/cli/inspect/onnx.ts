@@ -213,7 +213,7 @@ function readWeight(file: ProtoFile, weight: Field): Listed {
   if (dtype === undefined) return { name, dtype: typeName(type), shape, nbytes: stored ?? typed, load: null };
   const refuse = (problem: string): FileFormatError => file.malformed(weight.start, `the weight '${name}' ${problem}`);
   // Not the size of a typed field, in which a number has as many bytes as it needs.
-  const nbytes = bytesOf(dtype, shape);
+  const nbytes = countBytes(dtype, shape);
   if (nbytes === null) throw refuse(`has the shape [${shape.join(', ')}]`);
   const extent = extentOf(file, external, nbytes, refuse);
   const found = extent?.length ?? stored ?? nbytes;
@@ -224,7 +224,7 @@ function readWeight(file: ProtoFile, weight: Field): Listed {
 }
 
 /** The bytes of elements side by side; null for a shape that no file can hold. */
-function bytesOf(dtype: DType, shape: readonly number[]): number | null {
+function countBytes(dtype: DType, shape: readonly number[]): number | null {
   const bits = shape.reduce((product, length) => product * length, parseDType(dtype).itemBits);
   return shape.every(Number.isSafeInteger) && Number.isSafeInteger(bits) ? Math.ceil(bits / 8) : null;
 }

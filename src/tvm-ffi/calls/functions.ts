@@ -2,7 +2,7 @@
 
 import { checkOptions } from '../../base/options.js';
 import { ArgumentTypeError, ArgumentValueError, isA } from '../../errors.js';
-import { FFIObject, handleOf } from '../codec/values.js';
+import { FFIObject, objectHandle } from '../codec/values.js';
 import { ffi } from '../library.js';
 import {
   callBuiltin,
@@ -51,7 +51,7 @@ export function sameAs(a: unknown, b: unknown): boolean {
 
 function addressOfObject(value: unknown): number | null {
   if ((typeof value !== 'object' && typeof value !== 'function') || value === null) return null;
-  const handle = standIns.get(value) ?? (isA(value, FFIObject) ? handleOf(value) : undefined);
+  const handle = standIns.get(value) ?? (isA(value, FFIObject) ? objectHandle(value) : undefined);
   return handle?.pointer ?? null;
 }
 

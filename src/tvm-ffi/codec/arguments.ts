@@ -30,9 +30,9 @@ import {
   DataType,
   DeviceValue,
   FFIObject,
-  handleOf,
   Opaque,
   OpaquePointer,
+  objectHandle,
   RValue,
   TVM_FFI_OBJECT,
   TVM_FFI_VALUE,
@@ -269,7 +269,7 @@ function writeImported(at: number, descriptor: Descriptor): void {
 }
 
 function writeHandle(at: number, value: FFIObject): void {
-  const handle = handleOf(value);
+  const handle = objectHandle(value);
   if (!handle.isKnown) rememberObject(handle, value);
   writeAny(at, handle.type, handle.pointer);
 }

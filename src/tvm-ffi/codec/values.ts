@@ -197,7 +197,7 @@ export class Opaque {
 }
 
 /** Reads the private handle of an {@link FFIObject}. For this module's other files. */
-export let handleOf: (object: FFIObject) => ObjectHandle;
+export let objectHandle: (object: FFIObject) => ObjectHandle;
 
 /**
  * A native object of a class that JavaScript does not know. It can be passed on, and the garbage collector releases its
@@ -218,7 +218,7 @@ export class FFIObject {
   }
 
   static {
-    handleOf = (object) => object.#handle;
+    objectHandle = (object) => object.#handle;
   }
 
   /** The name under which its class is registered. */

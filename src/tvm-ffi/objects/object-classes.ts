@@ -2,7 +2,7 @@
 
 import { ArgumentTypeError, ArgumentValueError } from '../../errors.js';
 import { builtin } from '../calls/builtins.js';
-import { FFIObject, handleOf } from '../codec/values.js';
+import { FFIObject, objectHandle } from '../codec/values.js';
 import { ffi } from '../library.js';
 import { CallMode } from '../wire-layout.js';
 import { ObjectHandle, rememberObject, rememberViewed } from './objects.js';
@@ -39,7 +39,7 @@ export class ObjectClasses {
 
   /** The same native object, but its fields and methods return views of arrays and maps. */
   live(object: FFIObject): FFIObject {
-    const handle = handleOf(object);
+    const handle = objectHandle(object);
     const view = Reflect.construct(FFIObject, [handle], this.liveOf(handle.type)) as FFIObject;
     return rememberViewed(handle, object, view);
   }
@@ -85,9 +85,9 @@ function makeClass(type: number, parent: AnyClass, members: Members): AnyClass {
       // The result of the call is an object of this class already. A class that a program derived needs its own.
       // biome-ignore lint/correctness/noConstructorReturn: a second object for the same handle takes half the time
       if (!isMade && new.target === made) return construct(args);
-      super(isMade ? first : handleOf(construct(args)));
+      super(isMade ? first : objectHandle(construct(args)));
       // When native code returns this object, JavaScript gets the same object.
-      if (!isMade) rememberObject(handleOf(this), this);
+      if (!isMade) rememberObject(objectHandle(this), this);
     }
 
     static fromFields(fields: Readonly<Record<string, unknown>>): unknown {
@@ -114,12 +114,12 @@ function defineMembers(prototype: FFIObject, type: number, asView: boolean, memb
       configurable: true,
       enumerable: true,
       get(this: FFIObject) {
-        return getField(handleOf(this).pointer, getter, offset);
+        return getField(objectHandle(this).pointer, getter, offset);
       },
       set(this: FFIObject, value: unknown) {
         if ((flags & MemberFlag.writable) === 0)
           throw new ArgumentValueError(name, 'a field that can be written', name);
-        setField(handleOf(this).pointer, type, index, value);
+        setField(objectHandle(this).pointer, type, index, value);
       },
     });
   }

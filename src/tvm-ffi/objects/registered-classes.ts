@@ -1,7 +1,7 @@
 /** Classes of native objects by the keys of their types. */
 
 import { ArgumentTypeError, ArgumentValueError, isA } from '../../errors.js';
-import { FFIObject, handleOf } from '../codec/values.js';
+import { FFIObject, objectHandle } from '../codec/values.js';
 import { type ArrayView, library, type MapView, objectClasses } from '../native-values.js';
 import { hostTypeOf } from './host-objects.js';
 import { standIns } from './objects.js';
@@ -33,7 +33,7 @@ export function objectClass<T extends object = Record<string, unknown>>(key: str
 export function isInstance(value: unknown, key: string): boolean {
   if (typeof key !== 'string') throw new ArgumentTypeError('key', 'the key of a type', key);
   if ((typeof value !== 'object' && typeof value !== 'function') || value === null) return false;
-  const found = standIns.get(value) ?? (isA(value, FFIObject) ? handleOf(value) : hostTypeOf(value));
+  const found = standIns.get(value) ?? (isA(value, FFIObject) ? objectHandle(value) : hostTypeOf(value));
   if (found === undefined) return false;
   library();
   const wanted = findType(key);
