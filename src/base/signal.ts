@@ -15,8 +15,14 @@ const optionNames: OptionNames<AsyncOptions> = { signal: true };
 export function signalOf(options: AsyncOptions | undefined): AbortSignal | null {
   if (options === undefined) return null;
   checkOptions(options, optionNames, '{ signal: controller.signal }');
-  const { signal = null } = options; // read once, because a getter may return different values
-  if (signal === null || isA(signal, AbortSignal)) return signal;
+  const { signal } = options; // read once, because a getter may return different values
+  checkSignal(signal);
+  return signal ?? null;
+}
+
+/** Throws for an option `signal` that is no signal. */
+export function checkSignal(signal: unknown): asserts signal is AbortSignal | undefined {
+  if (signal === undefined || isA(signal, AbortSignal)) return;
   throw new ArgumentTypeError('signal', 'an AbortSignal', signal);
 }
 

@@ -1,6 +1,7 @@
 /** Opens files of tensors: any source with a promise, and a path or `file:` URL also at once (`Sync`). */
 
 import { checkOptions, type OptionNames } from '../base/options.js';
+import { checkSignal } from '../base/signal.js';
 import { type DType, parseDType } from '../dtype.js';
 import { ArgumentTypeError, ArgumentValueError, checkCount, isA, UnsupportedDTypeError } from '../errors.js';
 import { Tensor } from '../tensor.js';
@@ -17,7 +18,6 @@ import { readSafetensors, type SafetensorsHeader } from './safetensors.js';
 import { type SafetensorsFile, type Shard, safetensorsFile, shardedFile } from './safetensors-file.js';
 import { readShardIndex, type ShardIndex } from './shards.js';
 import { BlobSource, UrlSource } from './source.js';
-import { checkSignal } from './tensor-file.js';
 import type { ZipMember } from './zip.js';
 
 /** A file to open: a path (Node, Bun, Deno), a URL, a File or a Blob. */

@@ -2,9 +2,10 @@
 /** TensorFile: an open file of named tensors. Its tensors may outlive it. */
 
 import { checkOptions, nearest, type OptionNames } from '../base/options.js';
+import { checkSignal } from '../base/signal.js';
 import { type Device, type DeviceInfo, parseDevice } from '../device.js';
 import type { DType } from '../dtype.js';
-import { ArgumentTypeError, ArgumentValueError, DisposedError, type DLPackError, isA } from '../errors.js';
+import { ArgumentTypeError, ArgumentValueError, DisposedError, type DLPackError } from '../errors.js';
 import { type Expected, expectTaken, type TensorSpec } from '../spec.js';
 import type { Descriptor } from '../storage/descriptor.js';
 import { disposeSymbol } from '../storage/storage.js';
@@ -300,12 +301,6 @@ export class TensorFile implements Iterable<[name: string, tensor: Tensor]> {
     const found = this.found(name);
     return isReading(found) ? this.onlyFile().now(found) : found;
   }
-}
-
-/** Throws for an option `signal` that is no signal. */
-export function checkSignal(signal: unknown): asserts signal is AbortSignal | undefined {
-  if (signal === undefined || isA(signal, AbortSignal)) return;
-  throw new ArgumentTypeError('signal', 'an AbortSignal', signal);
 }
 
 function isReading(found: Reading<Located> | Located): found is Reading<Located> {

@@ -4,6 +4,7 @@
  */
 
 import { checkObject, checkOptions, type OptionNames } from '../base/options.js';
+import { checkSignal, untilAborted } from '../base/signal.js';
 import { sizeBytes } from '../dtype.js';
 import { ArgumentTypeError, ArgumentValueError, adviceFor, isA, isUsable } from '../errors.js';
 import type { Descriptor } from '../storage/descriptor.js';
@@ -32,6 +33,8 @@ export type NamedTensors = Readonly<Record<string, TensorView>> | Iterable<reado
 export interface WriteOptions {
   /** Waits until the bytes are on the disk before the file gets its name, so that it survives a power failure. */
   durable?: boolean;
+  /** Stops the writing between two pieces: the promise is rejected with the reason of the signal, and no file is left. */
+  signal?: AbortSignal;
 }
 
 /** How a safetensors file is written. */
@@ -40,8 +43,22 @@ export interface WriteSafetensorsOptions extends WriteOptions {
   metadata?: Readonly<Record<string, string>>;
 }
 
-const writeNames: OptionNames<WriteOptions> = { durable: 'boolean' };
-const safetensorsNames: OptionNames<WriteSafetensorsOptions> = { durable: 'boolean', metadata: true };
+const writeNames: OptionNames<WriteOptions> = { durable: 'boolean', signal: true };
+const safetensorsNames: OptionNames<WriteSafetensorsOptions> = { ...writeNames, metadata: true };
+
+/** Where the pieces of a file go. */
+type Sink = Pick<Target, 'write' | 'patch'>;
+
+interface Writing {
+  readonly durable: boolean;
+  readonly signal: AbortSignal | null;
+}
+
+/** The options, read before tensors are held. */
+function writingOf({ durable = false, signal }: WriteOptions): Writing {
+  checkSignal(signal);
+  return { durable, signal: signal ?? null };
+}
 
 interface Named {
   readonly name: string;
@@ -55,13 +72,13 @@ export async function writeSafetensors(
   options: WriteSafetensorsOptions = {},
 ): Promise<void> {
   checkOptions(options, safetensorsNames, "{ metadata: { format: 'pt' } }");
-  const { metadata: given = {}, durable } = options;
+  const { metadata: given = {} } = options;
   checkObject(given, "{ format: 'pt' }", 'metadata');
   if (Object.keys(given).length === 0 && !isPlain(given)) {
     throw new ArgumentTypeError('metadata', "an object such as { format: 'pt' }", given); // a Map, for example
   }
   const metadata = { ...given }; // the caller may change it while this function waits
-  await writeHeld(target, durable, hold(tensors), async (named, sink) => {
+  await writeHeld(target, writingOf(options), hold(tensors), async (named, sink) => {
     const planned = named.map(({ name, descriptor }) => {
       const { dtype, shape, size } = descriptor;
       return { name, dtype, shape, nbytes: Math.ceil((size * dtype.itemBits) / 8), descriptor };
@@ -78,7 +95,7 @@ export async function writeSafetensors(
 export async function writeNpy(target: FileTarget, tensor: TensorView, options: WriteOptions = {}): Promise<void> {
   checkOptions(options, writeNames, '{ durable: true }');
   checkTensor(tensor, 'tensor');
-  await writeHeld(target, options.durable, hold([['array', tensor]]), async ([only], sink) => {
+  await writeHeld(target, writingOf(options), hold([['array', tensor]]), async ([only], sink) => {
     for await (const piece of npyBytes((only as Named).descriptor)) await sink.write(piece);
   });
 }
@@ -86,7 +103,7 @@ export async function writeNpy(target: FileTarget, tensor: TensorView, options: 
 /** Writes tensors as an uncompressed npz file, with each array at a multiple of 64. */
 export async function writeNpz(target: FileTarget, tensors: NamedTensors, options: WriteOptions = {}): Promise<void> {
   checkOptions(options, writeNames, '{ durable: true }');
-  await writeHeld(target, options.durable, hold(tensors), async (named, sink) => {
+  await writeHeld(target, writingOf(options), hold(tensors), async (named, sink) => {
     const members: StoredMember[] = [];
     let offset = 0;
     for (const one of named) {
@@ -103,7 +120,7 @@ export async function writeNpz(target: FileTarget, tensors: NamedTensors, option
  * changes the tensor meanwhile.
  */
 async function writeMember(
-  sink: Target,
+  sink: Sink,
   { name, descriptor }: Named,
   offset: number,
 ): Promise<{ member: StoredMember; length: number }> {
@@ -178,25 +195,31 @@ function hold(tensors: NamedTensors): Named[] {
 /** Opens the target, writes, and gives the file its name. A failure leaves nothing, and an old file unchanged. */
 async function writeHeld(
   target: FileTarget,
-  durable: boolean | undefined,
+  { durable, signal }: Writing,
   named: readonly Named[],
-  produce: (named: readonly Named[], sink: Target) => Promise<void>,
+  produce: (named: readonly Named[], sink: Sink) => Promise<void>,
 ): Promise<void> {
   try {
-    const sink = await openTarget(target, durable === true);
+    signal?.throwIfAborted();
+    const opened = await openTarget(target, durable, signal);
+    const write = (bytes: Uint8Array) => {
+      signal?.throwIfAborted();
+      return opened.write(bytes);
+    };
     try {
-      await produce(named, sink);
+      await produce(named, { write, patch: opened.patch });
+      signal?.throwIfAborted();
     } catch (error) {
-      await sink.discard().catch(() => undefined); // the first error tells more
+      await opened.discard().catch(() => undefined); // the first error tells more
       throw error;
     }
-    await sink.finish();
+    await opened.finish();
   } finally {
     for (const { descriptor } of named) descriptor.storage.release();
   }
 }
 
-async function openTarget(target: FileTarget, durable: boolean): Promise<Target> {
+async function openTarget(target: FileTarget, durable: boolean, signal: AbortSignal | null): Promise<Target> {
   if (typeof target === 'string') {
     if (isUrl(target)) throw new ArgumentValueError('target', 'a path or a WritableStream', target);
     return getHost().create(target, durable);
@@ -207,10 +230,10 @@ async function openTarget(target: FileTarget, durable: boolean): Promise<Target>
   if (target.locked) throw new ArgumentValueError('target', 'a stream without another writer', target);
   const writer = target.getWriter();
   return {
-    // A copy, because a stream may keep the bytes, and tensors may change.
-    write: (bytes) => writer.write(bytes.slice()),
+    // A copy, because a stream may keep the bytes, and tensors may change. A stream may also keep its writer waiting.
+    write: (bytes) => untilAborted(writer.write(bytes.slice()), signal),
     patch: null,
-    finish: () => writer.close(),
-    discard: () => writer.abort(),
+    finish: () => untilAborted(writer.close(), signal),
+    discard: () => untilAborted(writer.abort(signal?.reason), signal),
   };
 }

@@ -1,6 +1,7 @@
 /** Options of sessions and runs, checked, as settings for native code. */
 
 import { checkObject, checkOptions, nearest, type OptionNames } from '../base/options.js';
+import { checkSignal } from '../base/signal.js';
 import type { StreamArgument } from '../base/stream.js';
 import type { Device } from '../device.js';
 import { ArgumentTypeError, ArgumentValueError } from '../errors.js';
@@ -91,13 +92,6 @@ export function checkSessionOptions(options: SessionOptions): void {
 export function checkRunOptions(options: RunOptions): void {
   checkOptions(options, runNames, '{ signal }');
   checkSignal(options.signal);
-}
-
-function checkSignal(signal: AbortSignal | undefined): void {
-  if (signal === undefined) return;
-  if (typeof signal?.aborted !== 'boolean' || typeof signal.addEventListener !== 'function') {
-    throw new ArgumentTypeError('signal', 'an AbortSignal', signal);
-  }
 }
 
 /** How many runs of a session compute at the same time. */

@@ -1,6 +1,7 @@
 /** Kernels compiled from source at run time. */
 
 import { checkOptions } from '../base/options.js';
+import { checkSignal, untilAborted } from '../base/signal.js';
 import { node } from '../native/load/node-modules.js';
 import { textsOf } from './compile/arguments.js';
 import { build, type Recipe } from './compile/build.js';
@@ -53,6 +54,8 @@ export interface CompileOptions<Name extends string = string> {
   headers?: string;
   /** The folder for compiled libraries. The default is the variable DLPACK_CACHE_DIR, then the user's cache folder. */
   cache?: string;
+  /** Stops the waiting: the promise is rejected with the reason of the signal. The compiler goes on, for the cache. */
+  signal?: AbortSignal;
 }
 
 /**
@@ -70,8 +73,14 @@ export async function compile(options: CompileOptions): Promise<object> {
 /** As {@link compile}, but returns the path of the library instead of loading it. */
 export async function compileLibrary(options: CompileOptions): Promise<string> {
   checkOptions(options, optionNames, "{ cpp: '…', functions: ['name'] }");
-  const given = { ...options }; // the caller may change the options while this function waits
-  const folder = cacheFolder(given.cache);
+  const { signal, ...given } = options; // the caller may change the options while this function waits
+  checkSignal(signal);
+  signal?.throwIfAborted();
+  return untilAborted(compileInto(cacheFolder(given.cache), given), signal ?? null);
+}
+
+/** The library in the folder: compiled before, being compiled, or compiled now. */
+async function compileInto(folder: string, given: Omit<CompileOptions, 'signal'>): Promise<string> {
   const [recipe, headers] = await makeRecipe(given);
   const key = digestOf(JSON.stringify([recipe, headers, surroundings(recipe)]));
   const found = findBuild(folder, key);
@@ -103,6 +112,7 @@ const optionNames = {
   cudaCompiler: true,
   headers: true,
   cache: true,
+  signal: true,
 } as const;
 
 /** Returns the recipe and a digest of the headers. */

@@ -308,6 +308,39 @@ test('a failed write leaves the old file intact and no other file', async () => 
   ok(liveCounts().storages <= before + 2);
 });
 
+test('a signal stops a writer, before it starts and in the middle, and leaves the old file', async () => {
+  const path = fileOf('old');
+  const reason = new Error('too slow');
+  const large = Tensor.zeros([5 << 20], 'uint8'); // several pieces
+  const before = liveCounts().storages;
+  const writers = [
+    (target: string | WritableStream, signal: AbortSignal) => writeNpy(target, large, { signal }),
+    (target: string | WritableStream, signal: AbortSignal) => writeNpz(target, { large }, { signal }),
+    (target: string | WritableStream, signal: AbortSignal) => writeSafetensors(target, { large }, { signal }),
+  ];
+  for (const write of writers) {
+    const unused = new WritableStream();
+    equal(await rejection(write(path, AbortSignal.abort(reason))), reason);
+    equal(await rejection(write(unused, AbortSignal.abort(reason))), reason);
+    equal(unused.locked, false);
+    const controller = new AbortController();
+    const writing = write(path, controller.signal);
+    controller.abort(reason); // while the new file is opened
+    equal(await rejection(writing), reason);
+    equal([readFileSync(path, 'utf8'), readdirSync(dirname(path))], ['old', ['file']]);
+    const inside = new AbortController();
+    const stuck = new WritableStream({
+      write: () => {
+        inside.abort(reason);
+        return new Promise<void>(() => {}); // never takes its first piece
+      },
+    });
+    equal(await rejection(write(stuck, inside.signal)), reason);
+  }
+  equal(liveCounts().storages, before);
+  await rejects('TypeError', 'an AbortSignal for signal', writeNpy(path, large, { signal: {} as never }));
+});
+
 testWith(pipes, 'an error while the new file is deleted does not hide the error before it', async () => {
   const path = fileOf('old');
   const folder = dirname(path);

@@ -24,6 +24,8 @@ testWith(missing, 'values that do not fit name their input', async () => {
   throws('TypeError', 'an object such as', () => session.runSync(null as never));
   const { signal } = new AbortController();
   throws('ValueError', 'use run()', () => session.runSync({ a, b: a }, { signal } as never));
+  await rejects('TypeError', 'an AbortSignal for signal', session.run({ a, b: a }, { signal: {} as never }));
+  await rejects('TypeError', 'an AbortSignal for signal', loadSession(product, { signal: null as never }));
   throws('TypeError', 'outputs, device, signal or config', () =>
     session.runSync({ a, b: a }, { output: ['y'] } as never),
   );
@@ -154,13 +156,9 @@ testWith(missing, 'a signal whose code runs the model does not change the run', 
     session.runSync({ a: two, b: two });
     return false;
   };
-  const signal = {
-    get aborted() {
-      return look();
-    },
-    addEventListener: look,
-    removeEventListener: look,
-  } as never;
+  const { signal } = new AbortController();
+  Object.defineProperty(signal, 'aborted', { get: look });
+  Object.assign(signal, { addEventListener: look, removeEventListener: look });
   const { y } = await session.run({ a: one, b: one }, { signal });
   equal([(y as Tensor).get(0, 0), nested > 2], [4, true]);
 });

@@ -6,7 +6,7 @@ import { join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Tensor } from 'dlpack';
 import { type CompileOptions, compile, compileLibrary, describeFunction } from 'dlpack/tvm-ffi';
-import { equal, ok, rejects } from '../../assert.js';
+import { equal, ok, rejection, rejects } from '../../assert.js';
 import { runChild } from '../../child.js';
 import { testWith } from '../../harness.js';
 import { add, type Iota, standIn, withFolder } from './compilers.js';
@@ -127,6 +127,26 @@ pwd > '${folder}/where'; touch there && echo there >> '${folder}/where'`;
     }
     ok(readFileSync(join(folder, 'where'), 'utf8').endsWith('\nthere\n'), 'the folder existed');
     equal(readdirSync(temporary), []);
+  }),
+);
+
+testWith(kernelsMissing, 'a signal stops the waiting for a compiler, whose library is in the cache later', () =>
+  withFolder(async (folder) => {
+    const reason = new Error('too slow');
+    const go = join(folder, 'go');
+    const { compiler, lines } = standIn(folder, { first: `while ! [ -e '${go}' ]; do sleep 0.02; done` });
+    const options = { cpp: add, compiler, cache: folder };
+    equal(await rejection(compile({ ...options, signal: AbortSignal.abort(reason) })), reason);
+    equal(lines(), []);
+    const controller = new AbortController();
+    const stopped = compile({ ...options, signal: controller.signal });
+    const other = compileLibrary(options);
+    controller.abort(reason);
+    equal(await rejection(stopped), reason);
+    writeFileSync(go, '');
+    equal(await compileLibrary(options), await other);
+    equal(lines().length, 2, 'one compiler and one linker');
+    await rejects('TypeError', 'an AbortSignal for signal', compile({ ...options, signal: {} as never }));
   }),
 );
 
