@@ -80,7 +80,10 @@ function convert(object: unknown, depth: number, made: Tensor[]): unknown {
   }
 }
 
-const refused = (reason: string) => new ArgumentValueError('object', reason, new Words('another Python value'));
+function refused(reason: string): ArgumentValueError {
+  const received = reason.includes('levels') ? 'a deeper one' : 'one that does';
+  return new ArgumentValueError('object', reason, new Words(received), 'convert its parts');
+}
 
 /**
  * As `callAsync`, and the result becomes a JavaScript value as with `py.toJS`. The thread of the pool takes it apart and

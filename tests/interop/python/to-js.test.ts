@@ -157,7 +157,9 @@ testWith(pythonMissing, 'cycles and deep values are errors that say so', () => {
   `,
     'cycle',
   );
-  throws('ValueError', 'a value that does not contain itself for object', () => py.toJS(cycle));
+  throws('ValueError', 'a value that does not contain itself for object but received one that does; convert', () =>
+    py.toJS(cycle),
+  );
   const deep = define(
     `
     deep = []
@@ -167,7 +169,9 @@ testWith(pythonMissing, 'cycles and deep values are errors that say so', () => {
   `,
     'deep',
   );
-  throws('ValueError', 'a value of at most 200 levels', () => py.toJS(deep));
+  throws('ValueError', 'a value of at most 200 levels for object but received a deeper one; convert its parts', () =>
+    py.toJS(deep),
+  );
   ok(Array.isArray(py.toJS(deep, { depth: 251 })));
   throws('ValueError', 'at most 250 levels', () => py.toJS(deep, { depth: 250 }));
   equal(converted('shared'), [[1], [1]], 'twice is no cycle');
