@@ -25,10 +25,16 @@ const SHARE_MEMORY =
   '; an array over a copy of JavaScript memory, such as Tensor.wrap(array), is read-only: pass Tensor.from(array) or ' +
   'Tensor.adopt(array), whose memory is shared, or ask NumPy for a copy';
 
+const TAKE_ARRAY = '; out takes an array of NumPy: for a tensor of JavaScript pass np.from_dlpack(x)';
+
+/** What Python and NumPy say about a write to memory that is read-only. */
+const READ_ONLY =
+  /^(assignment destination|output array|buffer source array) is read-only$|read-write bytes-like object, not dlpack\.Tensor/;
+
 /** What to do about an exception whose own text does not tell. */
 function adviceOn(type: string, message: string): string {
-  if (type === 'ValueError' && /^(assignment destination|output array|buffer source array) is read-only$/.test(message))
-    return SHARE_MEMORY;
+  if (['TypeError', 'ValueError'].includes(type) && READ_ONLY.test(message)) return SHARE_MEMORY;
+  if (type === 'TypeError' && message === 'return arrays must be of ArrayType') return TAKE_ARRAY;
   if (NO_CALLER.includes(message)) return CALL_FROM_PYTHON;
   const isAboutTensor = message.includes('dlpack.Tensor') && !message.includes('from_dlpack');
   return isAboutTensor && ['TypeError', 'ValueError', 'RuntimeError'].includes(type) ? TAKE_TENSOR : '';

@@ -159,6 +159,19 @@ testWith(numpy.missing, 'what Python writes to a copy of wrapped memory raises i
   equal([...array], [1, 2, 3]);
 });
 
+testWith(numpy.missing, 'functions that take only arrays of NumPy say what to pass', () => {
+  const { add, copyto, from_dlpack } = numpy.module;
+  const x = Tensor.zeros([2], 'float64');
+  raises('TypeError', 'out takes an array of NumPy: for a tensor of JavaScript pass np.from_dlpack(x)', () =>
+    add(1, 1, kwargs({ out: x })),
+  );
+  raises('TypeError', 'pass an object of the library, such as', () => copyto(x, 3));
+  if (Number(String(numpy.module.__version__).split('.')[0]) > 1) {
+    add(1, 1, kwargs({ out: from_dlpack(x) }));
+    equal(x.toArray(), [2, 2]);
+  }
+});
+
 testWith(numpy.missing, 'np.asarray with copy=False is refused for memory that Python received as a copy', () => {
   const asarray = py.eval('lambda np, x, **k: np.array(x, **k)');
   const no = kwargs({ copy: false });
@@ -180,6 +193,13 @@ testWith(numpy.missing, 'protocols that cannot say that memory is a copy serve i
   raises('AttributeError', 'Tensor.adopt(array)', () => py.tensor(bytes).__array_interface__);
   equal(shown('bytes(x)', bytes), "b'\\x01\\x02\\x03'");
   equal(shown('__import__("zlib").crc32(x)', bytes), String(shown('__import__("zlib").crc32(b"\\1\\2\\3")', bytes)));
+  const { BytesIO } = py.import('io');
+  raises('TypeError', 'pass Tensor.from(array) or Tensor.adopt(array)', () =>
+    BytesIO(new Uint8Array(3)).readinto(bytes),
+  );
+  const shared = Tensor.zeros([3], 'uint8');
+  BytesIO(new Uint8Array([4, 5, 6])).readinto(shared);
+  equal(shared.toArray(), [4, 5, 6]);
   // As Pillow does it.
   equal(shown('(x.__array_interface__["data"][1], getattr(x, "__array_interface__")["shape"])', bytes), '(True, (3,))');
 });
