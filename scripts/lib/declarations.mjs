@@ -14,21 +14,24 @@ function endOf(text, start) {
 
 /**
  * Classes with the tag `@hideconstructor` are made by functions of this package. Their constructors take what users do not
- * know, so the declarations have one that programs cannot call. Declarations that were left from an earlier build stay as
- * they are.
+ * know, so the declarations are abstract classes without one: programs cannot call it, and `InstanceType<typeof Tensor>` and
+ * schemas that take a class still compile. Declarations that were left from an earlier build stay as they are.
  */
 export function hideConstructors(text) {
-  const classes = /\/\*\*(?:(?!\*\/)[\s\S])*@hideconstructor(?:(?!\*\/)[\s\S])*\*\/\n.*\bclass \w/g;
+  const classes =
+    /\/\*\*(?:(?!\*\/)[\s\S])*@hideconstructor(?:(?!\*\/)[\s\S])*\*\/\nexport declare (?=(?:abstract )?class \w)/g;
   let result = text;
   for (const { index, 0: head } of [...text.matchAll(classes)].reverse()) {
     const begin = index + head.length;
+    const isAbstract = result.startsWith('abstract ', begin);
     const found = /\n {4}(?:\/\*\*(?:(?!\*\/)[\s\S])*\*\/\s+)?(?:protected )?constructor\(/.exec(result.slice(begin));
     if (found === null || result.slice(begin, begin + found.index).includes('\n}')) {
+      if (isAbstract) continue;
       throw new Error(`@hideconstructor of a class without a constructor: ${head.slice(-60)}`);
     }
     const start = begin + found.index;
     const end = endOf(result, start + found[0].length - 1);
-    result = `${result.slice(0, start)}\n    protected constructor();${result.slice(end)}`;
+    result = `${result.slice(0, begin)}${isAbstract ? '' : 'abstract '}${result.slice(begin, start)}${result.slice(end)}`;
   }
   return dropUnusedImports(result);
 }

@@ -122,13 +122,13 @@ export function unexportedTypes(): Map<Origin, Set<Origin>> {
   return found;
 }
 
-/** The constructors in the declarations of a class that its doc comment hides, by the path of the file. */
-export function hiddenConstructors(): Map<string, string[]> {
+/** The declarations of classes whose doc comment hides the constructor, by the path of the file. */
+export function classesWithoutConstructor(): Map<string, string[]> {
   const found = new Map<string, string[]>();
   for (const [path] of files) {
     const texts = readFileSync(path, 'utf8').split('@hideconstructor').slice(1);
-    const constructors = texts.map((text) => /\n {4}(.*constructor\(.*)/.exec(text)?.[1] ?? 'none');
-    if (constructors.length > 0) found.set(relative(dist, path), constructors);
+    const classes = texts.map((text) => text.slice(text.indexOf('*/\n') + 3).split('\n}')[0] as string);
+    if (classes.length > 0) found.set(relative(dist, path), classes);
   }
   return found;
 }

@@ -8,7 +8,7 @@ import {
   isDLPackError,
   type JoinOptions,
   Tensor,
-  type TensorView,
+  TensorView,
 } from 'dlpack';
 import {
   fromAudioBuffer,
@@ -20,7 +20,7 @@ import {
   toOnnxRuntime,
 } from 'dlpack/adapters';
 import type { CudaError, Stream } from 'dlpack/cuda';
-import type { TensorFile } from 'dlpack/files';
+import { TensorFile } from 'dlpack/files';
 import { importManaged, toExternal } from 'dlpack/native';
 import type { PythonError } from 'dlpack/python';
 import { openTensor, type TensorToken } from 'dlpack/shared';
@@ -301,4 +301,19 @@ void (() => {
   openTensor<'float32'>(token);
   // @ts-expect-error
   importManaged<'float32'>(0n);
+});
+
+// Programs cannot call the constructor, but a class is still an argument for what takes classes, such as schemas.
+declare function instanceOf<T extends abstract new (...args: unknown[]) => object>(type: T): InstanceType<T>;
+const instances = () => ({ tensor: instanceOf(Tensor), view: instanceOf(TensorView), file: instanceOf(TensorFile) });
+type<Equal<ReturnType<typeof instances>, { tensor: Tensor; view: TensorView; file: TensorFile }>>();
+type<Equal<InstanceType<typeof Tensor>, Tensor>>();
+type<Equal<InstanceType<typeof Tensor<'float32'>>, Tensor<'float32'>>>();
+void (() => {
+  // @ts-expect-error
+  new Tensor();
+  // @ts-expect-error
+  new TensorView({});
+  // @ts-expect-error
+  new TensorFile();
 });
