@@ -72,6 +72,7 @@ export {
 } from './errors.js';
 export { type FromDLPackOptions, fromDLPack, type UncheckedOptions } from './from-dlpack.js';
 export type { JoinIntoOptions, JoinOptions } from './join.js';
+export type { ArangeIntoOptions, FullIntoOptions } from './out.js';
 export type { AdaptedSource, AdaptedSources } from './protocol/adapters.js';
 export {
   DLPACK,

@@ -14,7 +14,8 @@ import {
 } from './dtype.js';
 import { ArgumentTypeError } from './errors.js';
 import { type JoinIntoOptions, type JoinOptions, joinTensors } from './join.js';
-import { inferShape, rowMajorStrides } from './layout.js';
+import { checkShape, inferShape, rowMajorStrides } from './layout.js';
+import { type ArangeIntoOptions, arangeIntoNames, type FullIntoOptions, fullIntoNames, memoryOfOut } from './out.js';
 import { type AdaptedSource, adaptObject } from './protocol/adapters.js';
 import { DLPACK, DLPACK_DEVICE, type DLPackRequest, type ManagedTensor } from './protocol/managed.js';
 import { produce } from './protocol/produce.js';
@@ -28,7 +29,7 @@ import type { Scaling } from './storage/scaling.js';
 import { inScope } from './storage/scoped.js';
 import { disposeSymbol, HeapStorage, releaseAfter, releaseOnError } from './storage/storage.js';
 import { convertElementsAsync, fillElements } from './values/convert.js';
-import { convertedCopy, copyTo } from './values/copy.js';
+import { convertedCopy, copyInto, copyTo } from './values/copy.js';
 import { measureNested, type NestedDType, type NestedSource, writeFew, writeNested } from './values/nested.js';
 import { type ArangeOptions, rangeOf } from './values/range.js';
 import { readScaling, type ScaleOptions } from './values/scaling.js';
@@ -225,7 +226,8 @@ export class Tensor<D extends DType = DType> extends TensorView<D> {
    * @param shape - The lengths of the axes.
    * @param value - As for `set`.
    * @param dtype - The element type.
-   * @param options - As for `empty`.
+   * @param options - As for `empty`, or `out`, which is filled in place of new memory.
+   * @returns A new tensor, or `out`.
    * @throws ArgumentTypeError or ArgumentValueError for a value that the dtype cannot hold.
    * @example
    * ```ts
@@ -233,13 +235,26 @@ export class Tensor<D extends DType = DType> extends TensorView<D> {
    * console.log(Tensor.full([3], 7, 'uint8').toArray()); // [7, 7, 7]
    * ```
    */
-  static full<D extends DType>(
+  static full<D extends DType, T extends TensorView<D>>(
     shape: readonly number[],
     value: Scalar<D>,
     dtype: D,
-    options?: EmptyOptions,
-  ): Tensor<D> {
-    return new Tensor<D>(filled(allocateNew(shape, dtype, options, false), (target) => fillElements(target, value)));
+    options: FullIntoOptions<T>,
+  ): T;
+  static full<D extends DType>(shape: readonly number[], value: Scalar<D>, dtype: D, options?: EmptyOptions): Tensor<D>;
+  static full(
+    shape: readonly number[],
+    value: Scalar<DType>,
+    dtype: DType,
+    options?: EmptyOptions & Partial<FullIntoOptions<TensorView>>,
+  ): TensorView {
+    const out = options?.out;
+    if (out === undefined) {
+      return new Tensor(filled(allocateNew(shape, dtype, options, false), (target) => fillElements(target, value)));
+    }
+    checkOptions(options as FullIntoOptions<TensorView>, fullIntoNames, '{ out: x }');
+    fillElements(memoryOfOut(out, checkShape(shape), parseDType(dtype)), value);
+    return out;
   }
 
   /**
@@ -247,7 +262,8 @@ export class Tensor<D extends DType = DType> extends TensorView<D> {
    *
    * @param stop - The end.
    * @param dtype - The element type.
-   * @param options - The first value (0 when absent), the step (1 when absent) and the device.
+   * @param options - The first value (0 when absent), the step (1 when absent), and the device, or `out` as for `full`.
+   * @returns A new tensor, or `out`.
    * @throws ArgumentValueError for values that the dtype cannot hold.
    * @example
    * ```ts
@@ -255,8 +271,22 @@ export class Tensor<D extends DType = DType> extends TensorView<D> {
    * console.log(Tensor.arange(3, 'int32').toArray()); // [0, 1, 2]
    * ```
    */
-  static arange<D extends DType>(stop: number, dtype: D, options: ArangeOptions = {}): Tensor<D> {
-    return new Tensor<D>(rangeOf(stop, parseDType(dtype), options));
+  static arange<D extends DType, T extends TensorView<D>>(stop: number, dtype: D, options: ArangeIntoOptions<T>): T;
+  static arange<D extends DType>(stop: number, dtype: D, options?: ArangeOptions): Tensor<D>;
+  static arange(
+    stop: number,
+    dtype: DType,
+    options: ArangeOptions & Partial<ArangeIntoOptions<TensorView>> = {},
+  ): TensorView {
+    const out = options?.out;
+    if (out === undefined) return new Tensor(rangeOf(stop, parseDType(dtype), options));
+    checkOptions(options as ArangeIntoOptions<TensorView>, arangeIntoNames, '{ out: x }');
+    const { start, step } = options;
+    const values = rangeOf(stop, parseDType(dtype), { start, step } as ArangeOptions);
+    return releaseAfter(values, () => {
+      copyInto(values, memoryOfOut(out, values.shape, values.dtype));
+      return out;
+    });
   }
 
   /**

@@ -99,6 +99,15 @@ export async function copyIntoAsync(source: Descriptor, target: Descriptor): Pro
   }
 }
 
+/** Throws unless `out` has the shape of a result, with a place for each element. */
+export function checkOut(out: Descriptor, shape: readonly number[]): void {
+  if (out.shape.length !== shape.length || out.shape.some((length, axis) => length !== shape[axis])) {
+    const received = `[${out.shape.join(', ')}]`;
+    throw new LayoutError(`Expected shape [${shape.join(', ')}] for out but received ${received}`, shape);
+  }
+  checkPlaces(out);
+}
+
 /** Throws unless each element of a target has its own place. */
 export function checkPlaces({ shape, strides, size }: Descriptor): void {
   // NumPy's arrays without elements have strides of zero; they repeat nothing.

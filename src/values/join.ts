@@ -9,7 +9,7 @@ import { type Descriptor, Flag } from '../storage/descriptor.js';
 import { releaseAfter } from '../storage/storage.js';
 import { checkAxis, expandExtent } from '../view-layout.js';
 import { convertElements } from './convert.js';
-import { checkPlaces, mayOverlap } from './copy.js';
+import { checkOut, mayOverlap } from './copy.js';
 
 /** Parts that follow each other along an axis, and the shape of the whole. */
 export interface Joint {
@@ -68,13 +68,7 @@ export function joinNew(joint: Joint, dtype: DTypeInfo, device: DeviceInfo): Des
 /** The parts in an existing tensor. If it shares memory with a part, the result is as if all parts were read first. */
 export function joinInto(joint: Joint, target: Descriptor): void {
   const { parts, shape } = joint;
-  if (!fits(target.shape, shape, -1)) {
-    throw new LayoutError(
-      `Expected shape [${shape.join(', ')}] for out but received [${target.shape.join(', ')}]`,
-      shape,
-    );
-  }
-  checkPlaces(target);
+  checkOut(target, shape);
   if (!parts.some((part) => mayOverlap(part.storage, target.storage))) {
     copyParts(joint, target);
     return;

@@ -21,7 +21,7 @@ const layers: readonly (readonly string[])[] = [
   ['protocol'],
   ['content'],
   ['view'],
-  ['join'],
+  ['join', 'out'],
   ['tensor'],
   ['spec', 'scope'],
   ['from-dlpack'],

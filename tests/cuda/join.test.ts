@@ -34,6 +34,17 @@ cudaTest('tensors are converted to the dtype of a batch on the device', () => {
   ]);
 });
 
+cudaTest('full and arange write into memory of a device', () => {
+  const memory = Tensor.zeros([2, 3], 'float32', { device: 'cuda:0' });
+  const rows = [memory.slice(0), memory.slice(1)] as const;
+  ok(Tensor.full([3], 7, 'float32', { out: rows[0] }) === rows[0]);
+  ok(Tensor.arange(3, 'float32', { out: rows[1] }) === rows[1]);
+  equal(memory.to('cpu').toArray(), [
+    [7, 7, 7],
+    [0, 1, 2],
+  ]);
+});
+
 cudaTest('packed elements are joined on a device where they fill their bytes', () => {
   const host = Tensor.arange(8, 'int8').reshape([2, 4]).astype('int4');
   const there = host.to('cuda:0');

@@ -176,3 +176,39 @@ test('full and arange', () => {
   throws('ValueError', '2^53 - 1', () => Tensor.arange(2 ** 54, 'int64', { start: 2 ** 53, step: 2 }));
   throws('TypeError', "did you mean 'start'", () => Tensor.arange(2, 'int32', { star: 1 } as never));
 });
+
+test('full and arange: out receives the elements and is the result', () => {
+  const memory = Tensor.zeros([2, 6], 'int16');
+  const even = memory.slice(0, [null, null, 2]);
+  const range: Tensor<'int16'> = Tensor.arange(9, 'int16', { start: 3, step: 2, out: even });
+  ok(range === even, 'the result is out');
+  const odd = memory.slice(1, [1, null, 2]);
+  ok(Tensor.full([3], -1, 'int16', { out: odd }) === odd, 'the result is out');
+  equal(memory.toArray(), [
+    [3, 0, 5, 0, 7, 0],
+    [0, -1, 0, -1, 0, -1],
+  ]);
+  const view: TensorView<'int16'> = Tensor.arange(6, 'int16', { out: memory.view().slice(1) });
+  equal(view.toArray(), [0, 1, 2, 3, 4, 5]);
+  equal(Tensor.full([0], 1, 'int8', { out: Tensor.empty([0], 'int8') }).shape, [0]);
+
+  throws('LayoutError', 'shape [2] for out but received [3]', () => Tensor.full([2], 1, 'int16', { out: odd }));
+  throws('LayoutError', 'shape [2] for out but received [3]', () => Tensor.arange(2, 'int16', { out: odd }));
+  const wrong = odd as never;
+  throws('UnsupportedDTypeError', "'int8' for out but received 'int16'", () =>
+    Tensor.full([3], 1, 'int8', { out: wrong }),
+  );
+  throws('UnsupportedDTypeError', "'int8' for out but received 'int16'", () =>
+    Tensor.arange(3, 'int8', { out: wrong }),
+  );
+  throws('ValueError', '-32768 to 32767', () => Tensor.full([3], 2 ** 20, 'int16', { out: odd }));
+  throws('TypeError', 'for out', () => Tensor.full([3], 1, 'int16', { out: [1, 2, 3] as never }));
+  throws('TypeError', "received 'device'", () => Tensor.full([3], 1, 'int16', { out: odd, device: 'cpu' } as never));
+  throws('TypeError', "received 'device'", () => Tensor.arange(3, 'int16', { out: odd, device: 'cpu' } as never));
+  const fixed = Tensor.wrap(new Int16Array(3), { readonly: true });
+  throws('ReadOnlyError', 'out', () => Tensor.full([3], 1, 'int16', { out: fixed }));
+  throws('LayoutError', 'one place for each element', () =>
+    Tensor.arange(2, 'int16', { out: Tensor.zeros([1], 'int16').broadcastTo([2]) as never }),
+  );
+  equal(memory.slice(1).toArray(), [0, 1, 2, 3, 4, 5], 'nothing is written before an error');
+});

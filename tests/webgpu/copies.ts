@@ -120,6 +120,18 @@ testWith(missing, 'tensors joined on the device, from the host to it, and into i
   }
 });
 
+testWith(missing, 'full and arange write into memory of the device', async () => {
+  const memory = Tensor.zeros([2, 4], 'float32', { device });
+  const [first, second] = [memory.slice(0), memory.slice(1)];
+  Tensor.full([4], 7, 'float32', { out: first });
+  Tensor.arange(4, 'float32', { out: second });
+  equal(await back(memory), [
+    [7, 7, 7, 7],
+    [0, 1, 2, 3],
+  ]);
+  for (const tensor of [memory, first, second]) tensor.dispose();
+});
+
 testWith(missing, 'many rows: packed, and copied into rows of another tensor', async () => {
   for (const [name, shape, view] of manyRows) {
     const host = counting(shape, 'float32');
