@@ -260,6 +260,18 @@ test('iteration: row-major order, current values, and an iterator that stays at 
   throws('TypeError', 'mine', () => x[Symbol.iterator]().throw(new ArgumentTypeError('mine', 'nothing', 1)));
 });
 
+test('questions about a tensor: isOn, isContiguous, isReadOnly', () => {
+  const x = Tensor.zeros([2, 3], 'int8');
+  const answers = ['cpu', 'cpu:0', 'cuda', 'cuda:1', 'webgpu:0'].map((device) => x.isOn(device as 'cpu'));
+  equal(answers, [true, true, false, false, false]);
+  equal(x.view().isOn('cpu'), true);
+  throws('UnsupportedDeviceError', "did you mean 'cuda' or 'webgpu'", () => x.isOn('gpu' as never));
+  equal([x.isContiguous, x.transpose().isContiguous, x.slice([0, 1]).isContiguous], [true, false, true]);
+  equal([x.isReadOnly, Tensor.wrap(new Int8Array(2), { readonly: true }).slice([0, 1]).isReadOnly], [false, true]);
+  x.dispose();
+  throws('DisposedError', '', () => x.isOn('cpu'));
+});
+
 test('read-only: readable, never writable by accident', () => {
   const array = new Float32Array([1, 2]);
   const x = Tensor.wrap(array, { readonly: true });
