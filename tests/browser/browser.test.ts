@@ -47,7 +47,7 @@ const imports = importMap(subpaths);
 /** Whether a compiled file, with everything it imports of the tests and of src, runs in a page. */
 function runsInPage(file: string, seen = new Set<string>()): boolean {
   if (seen.has(file)) return true;
-  if (file.endsWith('/native/node-modules.js')) return false; // loads modules of Node at first use
+  if (file.endsWith('/native/load/node-modules.js')) return false; // loads modules of Node at first use
   seen.add(file);
   const text = readFileSync(join(built, file), 'utf8');
   return [...text.matchAll(/^import (?:[^'"]*from )?['"]([^'"]+)['"]/gm)].every(([, specifier = '']) => {
