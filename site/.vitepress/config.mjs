@@ -40,17 +40,17 @@ const inOrder = [
   group(
     'Tensors',
     [
-      ...named('concepts', 'what-is-a-tensor', 'copy-or-share', 'ownership', 'layout', 'dtype-and-device', 'values'),
+      ...named('concepts', 'what-is-a-tensor', 'dtype-and-device', 'layout', 'values', 'copy-or-share', 'ownership'),
       ...pagesIn('docs/concepts'),
     ],
     false,
   ),
   group('How to', [...named('how-to', 'python-setup', 'http-server'), ...pagesIn('docs/how-to')]),
-  group('Python', guides('python', 'inference-server', 'pyodide', 'ray', 'distributed')),
-  group('Models', guides('onnx-models', 'onnxruntime', 'adapters')),
+  group('Python', guides('python', 'python-async', 'python-tensors', 'python-pitfalls', 'python-process', 'inference-server', 'pyodide', 'many-processes', 'ray')),
+  group('Models', guides('onnx-models', 'adapters')),
   group('Memory', guides('files', 'shared', 'memory', 'cuda')),
   group('Browser', guides('webgpu', 'webassembly', 'bundlers')),
-  group('Native code', guides('tvm-ffi', 'tvm-ffi-libraries', 'mdspan', 'addons')),
+  group('Native code', guides('tvm-ffi', 'tvm-ffi-compile', 'tvm-ffi-objects', 'tvm-ffi-libraries', 'addons', 'ffi', 'mdspan')),
   group('For library authors', ['docs/spec.md', ...guides('adopt', 'conformance'), 'docs/proposal.md']),
   group('More guides', pagesIn('docs/guides')),
   group('Look up', [

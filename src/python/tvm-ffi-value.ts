@@ -10,7 +10,7 @@ import { outsideScopes } from '../storage/scoped.js';
 // biome-ignore lint/suspicious/noExplicitAny: only Python knows the attributes of a Python object
 type PyObject = any;
 
-/** The names of two methods of every Python object. docs/guides/tvm-ffi.md specifies them. */
+/** The names of two methods of every Python object. docs/guides/tvm-ffi-objects.md specifies them. */
 export const TVM_FFI_VALUE = Symbol.for('tvm_ffi.value');
 const TVM_FFI_OBJECT = Symbol.for('tvm_ffi.object');
 

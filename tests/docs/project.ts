@@ -61,7 +61,7 @@ export function makeProject(): string {
   const kernels = join(root, 'build/kernels/kernels.so');
   if (existsSync(kernels)) {
     copyFileSync(kernels, join(folder, 'kernels.so'));
-    // As in docs/guides/tvm-ffi.md, with npx.
+    // As in docs/guides/tvm-ffi-compile.md, with npx.
     run('npm', ['exec', '--offline', '--', 'dlpack', 'types', 'kernels.so', 'kernels.d.ts'], folder);
   }
   const xgrammar = join(root, 'build/xgrammar');

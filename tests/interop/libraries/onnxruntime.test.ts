@@ -81,7 +81,7 @@ if (hasFloat16Array) {
     const { Float16Array } = globalThis as unknown as { Float16Array: new (length: number) => TypedArray };
     const plain = new ort.Tensor('float16', new Float16Array(6), [2, 3]);
     const message = await session.run({ x: plain }).then(
-      () => 'works now: docs/guides/onnxruntime.md can say so',
+      () => 'works now: docs/how-to/onnxruntime.md can say so',
       (error: Error) => error.message,
     );
     ok(message.includes('not enough space'), message);
