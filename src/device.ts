@@ -185,6 +185,7 @@ export function isGPUDevice(device: object): device is GPUDeviceLike {
  * @param device - A name (`'cuda'` means `'cuda:0'`), the two numbers of `DLDevice`, or a GPUDevice.
  * @returns Its name, kind, numbers, and whether the CPU can read its memory.
  * @throws UnsupportedDeviceError if DLPack 1.3 has no such device; the message says which name was probably meant.
+ * @throws ArgumentTypeError for anything else.
  *
  * @example
  * ```ts

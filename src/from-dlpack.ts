@@ -93,6 +93,17 @@ export type UncheckedOptions = FromDLPackOptions & {
  *
  * Accepts anything with a `[Symbol.for('dlpack')]` or `__dlpack__` method, and a type-tagged native external. With
  * `dtype` or `shape` it throws a `SpecError` for another tensor, and the compiler knows them.
+ *
+ * @param source - A tensor of this package, an object with `[Symbol.for('dlpack')]` or `__dlpack__`, or a native
+ *   external.
+ * @param options - The device, whether to copy, the stream, and the dtype and shape that you expect. When absent: the
+ *   producer's device, and a copy only where sharing is impossible.
+ * @returns A tensor over the same memory, or a copy if one was asked for or needed. It is an owner: dispose it.
+ * @throws ArgumentTypeError if the source exports no tensor, and ForeignError with the `cause` if its producer fails.
+ * @throws BufferError if `copy: false` forbids a copy that is needed, or the producer marks memory that cannot be used.
+ * @throws SpecError if the dtype or the shape is another than expected.
+ * @throws ConsumedError if the source was taken before, and VersionError if it has another major version of DLPack.
+ * @throws UnsupportedDeviceError for a device that this process cannot reach.
  */
 export function fromDLPack<T extends Tensor>(
   source: T,

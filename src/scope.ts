@@ -64,6 +64,11 @@ class Tracked {
  * returned arrays, Maps, Sets and plain objects. In a nested scope the outer scope takes these over. Other values, such
  * as files, are disposed if the function passes them to `track`.
  *
+ * @param action - The function. Its argument `track` also takes values that a scope does not see, and returns them.
+ * @returns What the function returns.
+ * @throws ArgumentTypeError if the action is no function, or returns a promise. What the action throws is thrown again,
+ *   after everything was disposed.
+ *
  * @example
  * ```ts
  * import { scope, Tensor } from 'dlpack';
@@ -100,6 +105,12 @@ export function scope<T>(action: (track: Track) => T): T {
  * Runs an asynchronous function and disposes the values that it passed to `track`, except those in its result. It waits
  * for values that have `[Symbol.asyncDispose]`. Other code may make tensors and get Python objects while the function
  * waits, so an asynchronous scope does not track them by itself.
+ *
+ * @param action - The function. It passes what the scope shall dispose to its argument `track`, which returns the
+ *   value.
+ * @returns A promise of what the function returns.
+ * @throws ArgumentTypeError if the action is no function. What the action throws is thrown again, after everything was
+ *   disposed.
  */
 export async function scopeAsync<T>(action: (track: Track<ReleasableAsync>) => Promise<T> | T): Promise<T> {
   if (typeof action !== 'function') throw new ArgumentTypeError('action', 'a function', action);

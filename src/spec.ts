@@ -51,6 +51,13 @@ export type Expected<T extends TensorView, S extends TensorSpec> = (T extends Te
 /**
  * Returns `x` itself if it satisfies the spec; throws a `SpecError` that names the property otherwise. A `Tensor` keeps
  * its type. Anything but a Tensor or TensorView throws.
+ *
+ * @param x - A tensor, or any value that may be none.
+ * @param spec - The dtype or dtypes, the shape (null for any length), the device, and whether it is contiguous or
+ *   writable.
+ * @returns The same object, with the dtype and the shape in its type. Nothing is copied.
+ * @throws SpecError if `x` is no tensor, or another one than the spec says.
+ * @throws ArgumentTypeError for a spec that says nothing sensible.
  */
 export function expectTensor<T extends TensorView, const S extends TensorSpec>(x: T, spec: S): Expected<T, S>;
 export function expectTensor<const S extends TensorSpec>(x: unknown, spec: S): Expected<Tensor, S>;

@@ -363,7 +363,14 @@ export class Tensor<D extends DType = DType> extends TensorView<D> {
     return new Tensor<E>(copyTo(descriptorOf(this), type, source.device, 0, scaling)); // getters may have disposed it
   }
 
-  /** As `astype`, without blocking the event loop. The tensor may be disposed meanwhile, but not written. */
+  /**
+   * As `astype`, without blocking the event loop. The tensor may be disposed meanwhile, but not written.
+   *
+   * @param dtype - The new element type.
+   * @param options - As for `astype`.
+   * @returns A promise of a tensor in new memory.
+   * @throws As `astype` does.
+   */
   async astypeAsync<E extends DType>(dtype: E, options?: ScaleOptions): Promise<Tensor<E>> {
     const type = parseDType(dtype);
     const scaling = options === undefined ? null : readScaling(options, descriptorOf(this), type);
@@ -488,7 +495,13 @@ export class Tensor<D extends DType = DType> extends TensorView<D> {
     this.dispose();
   }
 
-  /** The producer side of the protocol (docs/spec.md). */
+  /**
+   * The producer side of the protocol (docs/spec.md).
+   *
+   * @param request - What the consumer wants; the memory as it is when absent.
+   * @returns A managed tensor that shares the memory unless the request asks for a copy, or a native external.
+   * @throws BufferError for a request that this tensor cannot meet without a copy.
+   */
   [DLPACK](request?: DLPackRequest | null): ManagedTensor | object {
     const wanted = readRequest(request);
     const produced = produce(descriptorOf(this), wanted);

@@ -286,6 +286,9 @@ export class TensorView<D extends DType = DType> {
   /**
    * As `copyFrom`, without blocking the event loop: from a GPU into this tensor's host memory, too. You may dispose both
    * tensors meanwhile. Resolves to this tensor.
+   *
+   * @param source - A tensor on any device.
+   * @throws As `copyFrom` does.
    */
   async copyFromAsync(source: TensorView): Promise<this> {
     await copyIntoAsync(descriptorOf(checkTensor(source, 'source')), writable(this, 'copyFromAsync()'));

@@ -53,6 +53,13 @@ export interface TensorCudaArrayInterface {
 /**
  * The CUDA Array Interface of a tensor on a device or in managed memory. It keeps nothing alive, so keep the tensor
  * while the interface is in use. The data is ready for work that `stream` gets from now on.
+ *
+ * @param tensor - A tensor on a CUDA device or in managed memory.
+ * @param options - The version of the interface (3 when absent), whether the consumer has to wait, and a mask.
+ * @returns A plain object for Numba, CuPy and others.
+ * @throws ArgumentTypeError if it is no tensor, and ArgumentValueError for another version than 0 to 3.
+ * @throws UnsupportedDeviceError for other memory, and UnsupportedDTypeError for a dtype that the interface cannot
+ *   name.
  */
 export function toCudaArrayInterface(
   tensor: TensorView,

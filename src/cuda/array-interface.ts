@@ -71,6 +71,11 @@ function readOptions(options: CudaArrayOptions | undefined): Settings {
  * Unsafe: a Tensor over the memory that an interface describes. It keeps `owner` alive until its memory is released.
  * Without an owner the memory must outlive the tensor. The driver looks up the address, and all elements must lie
  * inside the allocation around it.
+ *
+ * @param description - The interface itself.
+ * @param owner - What has to stay alive; nothing when absent.
+ * @param options - As for `asCudaArray`.
+ * @throws As `asCudaArray` does.
  */
 export function fromCudaArrayInterface(
   description: CudaArrayInterface | object,
@@ -90,6 +95,12 @@ export function fromCudaArrayInterface(
 /**
  * A Tensor over the memory of a JavaScript or Python object with `__cuda_array_interface__`, without a copy. It keeps
  * the object alive until its memory is released. The current stream of the device waits for the object's stream.
+ *
+ * @param object - The object.
+ * @param options - The stream and more; the current stream when absent.
+ * @returns A tensor over the object's memory.
+ * @throws ArgumentTypeError or ArgumentValueError for a wrong interface, LayoutError for elements outside of the
+ *   allocation, and BufferError for one with a mask.
  */
 export function asCudaArray(object: object, options?: CudaArrayOptions): Tensor {
   return new Tensor(takeArray(object, options));
@@ -108,7 +119,13 @@ function takeArray(object: object, options?: CudaArrayOptions): Descriptor {
   });
 }
 
-/** As {@link asCudaArray}, for arrays that may have a mask. The mask is a separate tensor. */
+/**
+ * As {@link asCudaArray}, for arrays that may have a mask. The mask is a separate tensor.
+ *
+ * @param object - The object.
+ * @param options - As for `asCudaArray`.
+ * @throws As `asCudaArray` does.
+ */
 export function asMaskedCudaArray(object: object, options?: CudaArrayOptions): MaskedCudaArray {
   const settings = readOptions(options);
   return useArray(object, (entries, hold) => {

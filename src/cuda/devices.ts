@@ -65,7 +65,12 @@ export function parseCudaDevice(device: Device): DeviceInfo {
   return info;
 }
 
-/** Free and total bytes of a device. */
+/**
+ * Free and total bytes of a device.
+ *
+ * @param device - `'cuda:0'` when absent.
+ * @throws LoadError without a driver, and CudaError if there is no such device.
+ */
 export function memoryInfo(device: Device = 'cuda:0'): {
   /** Bytes that can be allocated now. */
   free: number;
@@ -88,7 +93,12 @@ export function emptyCache(device: DeviceInfo | null): void {
 /** True when this process has a context of a device. A new one takes hundreds of megabytes. */
 const isUsed = (id: number): boolean => cuda().isUsed(id);
 
-/** Blocks until all queued work on a device has finished. */
+/**
+ * Blocks until all queued work on a device has finished.
+ *
+ * @param device - `'cuda:0'` when absent.
+ * @throws CudaError if work on the device failed, and LoadError without a driver.
+ */
 export function synchronize(device: Device = 'cuda:0'): void {
   const { id, name } = parseCudaDevice(device);
   check(cuda().synchronizeDevice(id), `work on '${name}' to succeed`);

@@ -19,7 +19,13 @@ const systemDriver = process.platform === 'win32' ? 'nvcuda.dll' : 'libcuda.so.1
 
 const optionNames: OptionNames<DriverOptions> = { path: true };
 
-/** Loads the driver unless this process has one. Throws for a path that names another driver than the loaded one. */
+/**
+ * Loads the driver unless this process has one. Throws for a path that names another driver than the loaded one.
+ *
+ * @param options - `path`, the driver's file; `DLPACK_CUDA_DRIVER` or the system's driver when absent.
+ * @throws LoadError if there is no driver. ArgumentTypeError if the path is no string, and ArgumentValueError if it
+ *   names another driver than the loaded one.
+ */
 export function loadDriver(options: DriverOptions = {}): void {
   checkOptions(options, optionNames, "{ path: '/path/to/libcuda.so.1' }");
   const { path } = options;

@@ -76,7 +76,12 @@ export class CudaEvent {
     return this.#handle;
   }
 
-  /** Records the event after the work that a stream has now. The default is the current stream of its device. */
+  /**
+   * Records the event after the work that a stream has now. The default is the current stream of its device.
+   *
+   * @param stream - A stream of this package, of another library, or its handle.
+   * @throws DisposedError after `dispose()`, and CudaError if the driver refuses.
+   */
   record(stream?: StreamArgument): this {
     const handle = handleOn(this.#device, stream);
     mark('record', this.#device.id, handle, this.#live(), 'an event to be recorded');
@@ -101,7 +106,12 @@ export class CudaEvent {
     if (this.#isRecorded) await whenDone({ owner }, this.#device.id, `work on '${this.#device.name}' to succeed`);
   }
 
-  /** Milliseconds since an earlier event. Both events need `timing` and must have completed. */
+  /**
+   * Milliseconds since an earlier event. Both events need `timing` and must have completed.
+   *
+   * @param since - The earlier event.
+   * @throws ArgumentTypeError if it is no CudaEvent, and CudaError if an event has no timing or has not happened.
+   */
   elapsed(since: CudaEvent): number {
     const start = liveEvent(since);
     if (start === null) throw new ArgumentTypeError('since', 'a CudaEvent', since);

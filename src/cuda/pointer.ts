@@ -29,7 +29,12 @@ export interface PointerAttributes {
 const INVALID_VALUE = 1;
 const HOST_MEMORY = 1;
 
-/** The driver's attributes of an address; null for memory unknown to the driver, such as ordinary host memory. */
+/**
+ * The driver's attributes of an address; null for memory unknown to the driver, such as ordinary host memory.
+ *
+ * @param address - An address of any memory.
+ * @throws ArgumentTypeError if it is no bigint, and ArgumentValueError if it has more than 64 bits.
+ */
 export function pointerAttributes(address: bigint): PointerAttributes | null {
   if (typeof address !== 'bigint') throw new ArgumentTypeError('address', 'a bigint', address);
   if (BigInt.asUintN(64, address) !== address)

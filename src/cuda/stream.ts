@@ -63,17 +63,29 @@ export class Stream {
     this.#state = rememberStream(this, new StreamState(device, handle, new Owned(this, owner)));
   }
 
-  /** The legacy default stream, which libraries use by default. */
+  /**
+   * The legacy default stream, which libraries use by default.
+   *
+   * @param device - `'cuda:0'` when absent.
+   */
   static default(device: Device = 'cuda:0'): Stream {
     return new Stream({ device }, new Foreign(LEGACY_STREAM));
   }
 
-  /** The default stream of this thread. */
+  /**
+   * The default stream of this thread.
+   *
+   * @param device - `'cuda:0'` when absent.
+   */
   static perThread(device: Device = 'cuda:0'): Stream {
     return new Stream({ device }, new Foreign(PER_THREAD_STREAM));
   }
 
-  /** The stream on which this thread queues work for a device: set by {@link use}, or the default stream. */
+  /**
+   * The stream on which this thread queues work for a device: set by {@link use}, or the default stream.
+   *
+   * @param device - `'cuda:0'` when absent.
+   */
   static current(device: Device = 'cuda:0'): Stream {
     const { id, name } = parseCudaDevice(device);
     return current[id] ?? Stream.default(name);
@@ -83,6 +95,10 @@ export class Stream {
    * Unsafe: a stream of another library, by its handle (`cudaStream_t`) or as that library's object, such as
    * `torch.cuda.current_stream()`. The stream must outlive all work that is queued on it here and every tensor that was
    * made or used on it.
+   *
+   * @param stream - A handle, or an object of another library.
+   * @param device - Its device; `'cuda:0'` when absent.
+   * @throws ArgumentTypeError or ArgumentValueError for anything that is no stream of this device.
    */
   static from(stream: bigint | object, device: Device = 'cuda:0'): Stream {
     return new Stream({ device }, new Foreign(foreignHandle(stream)));
@@ -102,6 +118,9 @@ export class Stream {
   /**
    * Runs `action` with this as the current stream of its device, and restores the previous stream when it returns or
    * throws. In an async function this holds until the first `await`.
+   *
+   * @param action - A function; its result is returned.
+   * @throws ArgumentTypeError if the action is no function, and DisposedError after `dispose()`.
    */
   use<T>(action: () => T): T {
     if (typeof action !== 'function') throw new ArgumentTypeError('action', 'a function', action);
@@ -142,7 +161,12 @@ export class Stream {
     return isCapturing(this.#state.device.id, this.#state.live());
   }
 
-  /** Makes work that is queued from now on wait for an event, or for the work that another stream has now. */
+  /**
+   * Makes work that is queued from now on wait for an event, or for the work that another stream has now.
+   *
+   * @param other - An event, a stream, or a stream's handle.
+   * @throws DisposedError after `dispose()`, and CudaError if the driver refuses.
+   */
   wait(other: CudaEvent | StreamArgument): void {
     const event = liveEvent(other);
     const { device } = this.#state;
@@ -158,7 +182,12 @@ export class Stream {
     check(cuda().order(device.id, handle, awaitedOn.id, awaited), what);
   }
 
-  /** Records a new event after the work that is queued now. */
+  /**
+   * Records a new event after the work that is queued now.
+   *
+   * @param options - `timing: true` for `elapsed`; false when absent.
+   * @returns An event, which you dispose.
+   */
   record(options: Pick<CudaEventOptions, 'timing'> = {}): CudaEvent {
     checkOptions(options, { timing: 'boolean' }, '{ timing: true }');
     const event = new CudaEvent({ ...options, device: this.#state.device.name });

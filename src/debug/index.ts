@@ -68,7 +68,7 @@ export function leaks(): Leak[] {
  * Returns the memory of released tensors to the system, which otherwise waits for new tensors: large blocks of the host,
  * which wait for a second, the pool of a CUDA device, for which this waits, and large GPUBuffers.
  *
- * @param device Only the memory of this device: `'cpu'`, `'cuda:0'`, a GPUDevice.
+ * @param device - Only the memory of this device: `'cpu'`, `'cuda:0'`, a GPUDevice.
  */
 export function emptyCache(device?: DeviceArgument): void {
   const info = device === undefined ? null : parseDevice(device);

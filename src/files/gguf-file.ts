@@ -36,12 +36,20 @@ export class GgufFile extends TensorFile {
     return this.all.length;
   }
 
-  /** Returns true if the file has a tensor with this name, also one whose type this package does not know. */
+  /**
+   * Returns true if the file has a tensor with this name, also one whose type this package does not know.
+   *
+   * @param name - The name of a tensor.
+   */
   override has(name: string): boolean {
     return super.has(name) || this.unknown.has(name);
   }
 
-  /** GGUF's number of the type of a tensor if this package does not know it; otherwise null. */
+  /**
+   * GGUF's number of the type of a tensor if this package does not know it; otherwise null.
+   *
+   * @param name - The name of a tensor.
+   */
   unknownType(name: string): number | null {
     return this.unknown.get(name) ?? null;
   }

@@ -132,6 +132,11 @@ async function sourceOf(url: URL, { signal, maxBytes }: Opening): Promise<Source
 /**
  * Opens a safetensors file, or all shards of a model by its `*.index.json`. A path is mapped into memory; a URL, File or
  * Blob is read in ranges.
+ *
+ * @param source - A path, a URL, a File or a Blob.
+ * @param options - How to map or read it; a read-only mapping when absent.
+ * @returns A promise of the file. Its tensors share its memory.
+ * @throws FileError if the system or the server refuses, and FileFormatError if the file breaks the format.
  */
 export async function openSafetensors(source: FileSource, options: OpenOptions = {}): Promise<SafetensorsFile> {
   checkOptions(options, openNames, "{ mode: 'c' }");
@@ -139,7 +144,13 @@ export async function openSafetensors(source: FileSource, options: OpenOptions =
   return isIndex(source) ? open(source, opening, shards(opening)) : open(source, opening, safetensors);
 }
 
-/** As `openSafetensors`, at once. */
+/**
+ * As `openSafetensors`, at once.
+ *
+ * @param path - A path or a `file:` URL.
+ * @param options - As for `openSafetensors`, without a signal.
+ * @throws As `openSafetensors` does.
+ */
 export function openSafetensorsSync(path: FilePath, options: OpenSyncOptions = {}): SafetensorsFile {
   checkOptions(options, openSyncNames, "{ mode: 'c' }");
   const opening = openingOf(options);
@@ -210,13 +221,26 @@ function shards(opening: Opening): Kind<ShardIndex, SafetensorsFile> {
   return { format: 'index', read: readShardIndex, make, load };
 }
 
-/** Opens a GGUF file: its metadata, float tensors as tensors, and quantised blocks as bytes with their description. */
+/**
+ * Opens a GGUF file: its metadata, float tensors as tensors, and quantised blocks as bytes with their description.
+ *
+ * @param source - A path, a URL, a File or a Blob.
+ * @param options - How to map or read it; a read-only mapping when absent.
+ * @returns A promise of the file. Its tensors share its memory; `close()` releases it when they are gone.
+ * @throws FileError if the system or the server refuses, and FileFormatError if the file breaks the format.
+ */
 export async function openGguf(source: FileSource, options: OpenOptions = {}): Promise<GgufFile> {
   checkOptions(options, openNames, "{ mode: 'c' }");
   return open(source, openingOf(options), gguf);
 }
 
-/** As `openGguf`, at once. */
+/**
+ * As `openGguf`, at once.
+ *
+ * @param path - A path or a `file:` URL.
+ * @param options - As for `openGguf`, without a signal.
+ * @throws As `openGguf` does.
+ */
 export function openGgufSync(path: FilePath, options: OpenSyncOptions = {}): GgufFile {
   checkOptions(options, openSyncNames, "{ mode: 'c' }");
   return openSync(path, openingOf(options), gguf);
@@ -228,13 +252,25 @@ const gguf: Kind<GgufHeader, GgufFile> = {
   make: (file, header) => new GgufFile(file, header),
 };
 
-/** Opens an npz file. Its arrays have their names without `.npy`. Compressed and misaligned arrays are copied. */
+/**
+ * Opens an npz file. Its arrays have their names without `.npy`. Compressed and misaligned arrays are copied.
+ *
+ * @param source - A path, a URL, a File or a Blob.
+ * @param options - How to map or read it; a read-only mapping when absent.
+ * @throws FileError if the system or the server refuses, and FileFormatError if the file breaks the format.
+ */
 export async function openNpz(source: FileSource, options: OpenNpzOptions = {}): Promise<NpzFile> {
   checkOptions(options, { ...openNames, ...npzNames }, "{ mode: 'c' }");
   return open(source, openingOf(options), npz(options));
 }
 
-/** As `openNpz`, at once. */
+/**
+ * As `openNpz`, at once.
+ *
+ * @param path - A path or a `file:` URL.
+ * @param options - As for `openNpz`, without a signal.
+ * @throws As `openNpz` does.
+ */
 export function openNpzSync(path: FilePath, options: OpenSyncOptions<OpenNpzOptions> = {}): NpzFile {
   checkOptions(options, { ...openSyncNames, ...npzNames }, "{ mode: 'c' }");
   return openSync(path, openingOf(options), npz(options));
@@ -245,13 +281,27 @@ function npz(options: OpenSyncOptions<OpenNpzOptions>): Kind<Map<string, ZipMemb
   return { format: 'npz', read: readNpz, make: (file, members) => new NpzFile(file, members, read) };
 }
 
-/** Opens the array of an npy file. A mapped file stays mapped as long as the tensor lives. */
+/**
+ * Opens the array of an npy file. A mapped file stays mapped as long as the tensor lives.
+ *
+ * @param source - A path, a URL, a File or a Blob.
+ * @param options - How to map or read it; a read-only mapping when absent.
+ * @returns A promise of a tensor over the mapped file, or over memory that was read.
+ * @throws FileError if the system or the server refuses, FileFormatError if the file breaks the format, and
+ *   UnsupportedDTypeError for arrays of objects or text.
+ */
 export async function openNpy(source: FileSource, options: OpenNpyOptions = {}): Promise<Tensor> {
   checkOptions(options, { ...openNames, ...npyNames }, "{ mode: 'c' }");
   return open(source, openingOf(options), npy(options));
 }
 
-/** As `openNpy`, at once. */
+/**
+ * As `openNpy`, at once.
+ *
+ * @param path - A path or a `file:` URL.
+ * @param options - As for `openNpy`, without a signal.
+ * @throws As `openNpy` does.
+ */
 export function openNpySync(path: FilePath, options: OpenSyncOptions<OpenNpyOptions> = {}): Tensor {
   checkOptions(options, { ...openSyncNames, ...npyNames }, "{ mode: 'c' }");
   return openSync(path, openingOf(options), npy(options));

@@ -96,13 +96,24 @@ export class TensorFile implements Iterable<[name: string, tensor: Tensor]> {
     return this.places.get(name) ?? null;
   }
 
-  /** True when the file has a tensor of this name. */
+  /**
+   * True when the file has a tensor of this name.
+   *
+   * @param name - The name of a tensor.
+   * @throws DisposedError after `close()`.
+   */
   has(name: string): boolean {
     this.check();
     return this.locate(name) !== null;
   }
 
-  /** The description of a tensor in the file. */
+  /**
+   * The description of a tensor in the file.
+   *
+   * @param name - The name of a tensor.
+   * @returns Its dtype, shape and place. No data is read.
+   * @throws ArgumentValueError if the file has no such tensor; the message says which name was probably meant.
+   */
   info(name: string): TensorInfo {
     return describeLocated(this.located(name));
   }
@@ -111,6 +122,10 @@ export class TensorFile implements Iterable<[name: string, tensor: Tensor]> {
    * A tensor over the memory of the file. Data of a mapped file is read only when elements are accessed. A misaligned, compressed or big-endian
    * tensor is copied, and then `isCopied` is true. With a spec it throws a `SpecError` for another tensor, and the compiler knows
    * its dtype and shape: `file.get('weight', { dtype: 'float32', shape: [null, 3] })`.
+   *
+   * @param name - The name of a tensor.
+   * @param spec - The dtype and the shape that you expect; any when absent.
+   * @throws ArgumentValueError if the file has no such tensor, and DisposedError after `close()`.
    */
   get<const S extends Pick<TensorSpec, 'dtype' | 'shape'>>(name: string, spec: S): Expected<Tensor, S>;
   get(name: string): Tensor;
@@ -123,6 +138,10 @@ export class TensorFile implements Iterable<[name: string, tensor: Tensor]> {
   /**
    * A tensor from any file, on any device, without blocking for long. With `dtype` or `shape` the promise is rejected with a
    * `SpecError` for another tensor, and the compiler knows them, as for `get`.
+   *
+   * @param name - The name of a tensor.
+   * @param options - The device, the dtype and the shape; the host, and any, when absent.
+   * @throws As `get` does, and FileError if reading fails.
    */
   getAsync(name: string, options?: GetOptions): Promise<Tensor>;
   getAsync<const S extends Pick<TensorSpec, 'dtype' | 'shape'>>(

@@ -65,7 +65,14 @@ interface Named {
   readonly descriptor: Descriptor;
 }
 
-/** Writes tensors as a safetensors file. The data, and tensors of a multiple of 64 bytes, start at a multiple of 64. */
+/**
+ * Writes tensors as a safetensors file. The data, and tensors of a multiple of 64 bytes, start at a multiple of 64.
+ *
+ * @param target - A path or a WritableStream, as for `writeNpy`.
+ * @param tensors - Tensors by name: an object, a Map, or pairs.
+ * @param options - `metadata`, an object of strings, and `durable`; neither when absent.
+ * @throws ArgumentTypeError for metadata that is no plain object, and FileError as `writeNpy` does.
+ */
 export async function writeSafetensors(
   target: FileTarget,
   tensors: NamedTensors,
@@ -91,7 +98,14 @@ export async function writeSafetensors(
   });
 }
 
-/** Writes a tensor as an npy file. Column-major tensors keep their order. */
+/**
+ * Writes a tensor as an npy file. Column-major tensors keep their order.
+ *
+ * @param target - A path, which is replaced when all is written, or a WritableStream.
+ * @param tensor - A tensor on the host. You may dispose it meanwhile, but not write to it.
+ * @param options - `durable: true` waits until the data is on the disk; false when absent.
+ * @throws FileError if the system refuses; the old file is then still there.
+ */
 export async function writeNpy(target: FileTarget, tensor: TensorView, options: WriteOptions = {}): Promise<void> {
   checkOptions(options, writeNames, '{ durable: true }');
   checkTensor(tensor, 'tensor');
@@ -100,7 +114,14 @@ export async function writeNpy(target: FileTarget, tensor: TensorView, options: 
   });
 }
 
-/** Writes tensors as an uncompressed npz file, with each array at a multiple of 64. */
+/**
+ * Writes tensors as an uncompressed npz file, with each array at a multiple of 64.
+ *
+ * @param target - A path or a WritableStream, as for `writeNpy`.
+ * @param tensors - Tensors by name: an object, a Map, or pairs.
+ * @param options - As for `writeNpy`.
+ * @throws As `writeNpy` does.
+ */
 export async function writeNpz(target: FileTarget, tensors: NamedTensors, options: WriteOptions = {}): Promise<void> {
   checkOptions(options, writeNames, '{ durable: true }');
   await writeHeld(target, writingOf(options), hold(tensors), async (named, sink) => {

@@ -60,8 +60,11 @@ function attach(path: string | undefined): Attached {
  * Without a path the library is the one that the process has loaded already, the file in `DLPACK_ONNXRUNTIME`, or the
  * one in `onnxruntime-node`, in this order.
  *
- * @param path the file of the library. A process uses one, so a second file throws an `ArgumentValueError`.
+ * @param path - The file of the library. A process uses one, so a second file throws an `ArgumentValueError`.
+ * @returns The version, the file, and the execution providers.
  * @throws LoadError if there is none, or if it is older than 1.20.
+ * @throws ArgumentTypeError if the path is no string, and ArgumentValueError if it names another file than the loaded
+ *   one.
  */
 export function loadRuntime(path?: string): Runtime {
   if (path !== undefined && typeof path !== 'string') throw new ArgumentTypeError('path', 'a string', path);

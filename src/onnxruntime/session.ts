@@ -90,7 +90,7 @@ export class Session {
    * Runs the model on another thread. The tensors of the inputs stay alive until the run has ended, even if you dispose
    * them, and you must not write to them meanwhile.
    *
-   * @param inputs a value for each input, by name. Tensors of other libraries are shared; a strided tensor, and memory
+   * @param inputs - A value for each input, by name. Tensors of other libraries are shared; a strided tensor, and memory
    *   that native code may not keep, are copied.
    * @returns the outputs by name, as tensors over new memory of this package, or the tensors that you gave.
    * @throws OnnxRuntimeError if ONNX Runtime refuses the values or a kernel fails.
@@ -125,7 +125,11 @@ export class Session {
   /**
    * Runs the model on this thread, which waits. For models that take microseconds: a thread of its own costs about 40.
    *
+   * @param inputs - As for `run`.
+   * @param options - As for `run`, without a signal.
+   * @returns As `run`.
    * @throws OnnxRuntimeError if ONNX Runtime refuses the values or a kernel fails.
+   * @throws ArgumentValueError for a signal, because this thread could not abort it.
    */
   runSync(inputs: Readonly<Record<string, Input>>, options: Omit<RunOptions, 'signal'> = {}): Record<string, Output> {
     checkRunOptions(options);

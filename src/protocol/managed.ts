@@ -78,7 +78,11 @@ export interface ManagedTensor {
 
 /** An object with Python's method names, such as a proxy of a Python object. */
 export interface ForeignProducer {
-  /** Exports the tensor: a native external, or what the library itself understands. */
+  /**
+   * Exports the tensor: a native external, or what the library itself understands.
+   *
+   * @param request - As for `[DLPACK]`.
+   */
   __dlpack__(request?: DLPackRequest): unknown;
   /** The numbers of the device, or a tuple of both. */
   __dlpack_device__(): DLDevice | readonly number[];
@@ -86,7 +90,12 @@ export interface ForeignProducer {
 
 /** An object that can hand out its tensor. */
 export interface DLPackProducer {
-  /** Returns a {@link ManagedTensor}, or a type-tagged native external when `request.native` is true. */
+  /**
+   * Returns a {@link ManagedTensor}, or a type-tagged native external when `request.native` is true.
+   *
+   * @param request - What the consumer wants: device, copy, stream, and the newest version that it knows. Nothing
+   *   special when absent.
+   */
   [DLPACK](request?: DLPackRequest | null): ManagedTensor | object;
   /** Names the device of the memory, before an exchange. */
   [DLPACK_DEVICE](): DLDevice;

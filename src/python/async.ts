@@ -43,6 +43,11 @@ export type AsyncArguments<F extends PyFunction> = [...Parameters<F>, ...([] | [
  * Calls a Python function on a thread of the pool: `await callAsync(torch.matmul, a, b)`. Keyword arguments come last.
  * Options come before the call, because a plain object among the arguments is a dict:
  * `callAsync.with({ signal })(torch.matmul, a, b)`. Tensors stay alive until the call ends, even if they are disposed.
+ *
+ * @param fn - A Python function or any callable.
+ * @param args - Its arguments, converted as in a synchronous call; `kwargs({ ... })` last.
+ * @returns A promise of the result: a plain value, or a Python object.
+ * @throws PythonError if the function raises. A call with a signal rejects with the signal's reason when it aborts.
  */
 export async function callAsync<F extends PyFunction>(
   fn: F,
@@ -64,6 +69,11 @@ callAsync.with = (options: AsyncOptions) => {
 /**
  * As `callAsync`, for a function that returns a tensor: `await callTensorAsync(model, x)`. The thread of the pool
  * imports it, so the event loop does not wait for Python, and no Python object is left over.
+ *
+ * @param fn - A Python function or any callable that returns a tensor.
+ * @param args - As for `callAsync`.
+ * @returns A promise of a tensor over Python's memory, without a copy.
+ * @throws PythonError if the function raises, and what `fromDLPack` throws if its result is no tensor.
  */
 export async function callTensorAsync<F extends PyFunction>(fn: F, ...args: AsyncArguments<F>): Promise<Tensor> {
   return begin(Operation.callTensorAsync, fn, args, null);

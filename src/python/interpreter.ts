@@ -42,13 +42,30 @@ const { resolve } = node.path;
 
 /** CPython in this process. */
 export interface Python {
-  /** Python's `import name`, of a module whose types `npx dlpack types` has written. */
+  /**
+   * Python's `import name`, of a module whose types `npx dlpack types` has written.
+   *
+   * @param name - The module, such as `'numpy'` or `'torch.nn'`.
+   * @returns The module, as a Python object.
+   * @throws PythonError if the import fails; for a missing package the message names the command that installs it.
+   */
   import<K extends keyof PythonModules>(name: K): PythonModules[K];
   /** Python's `import name`. The name may have dots: `import('os.path')` is the module `os.path`. */
   import<T = PyObject>(name: string): T;
-  /** Evaluates an expression in the namespace of `__main__`. */
+  /**
+   * Evaluates an expression in the namespace of `__main__`.
+   *
+   * @param expression - Python code.
+   * @returns A plain value, or a Python object.
+   * @throws PythonError if it raises.
+   */
   eval<T = PyObject>(expression: string): T;
-  /** Runs statements in the namespace of `__main__`. They may be indented, as in a template literal. */
+  /**
+   * Runs statements in the namespace of `__main__`. They may be indented, as in a template literal.
+   *
+   * @param statements - Python code.
+   * @throws PythonError if it raises.
+   */
   exec(statements: string): void;
   /** Keyword arguments for the end of a call. */
   kwargs: typeof kwargs;
@@ -65,6 +82,9 @@ export interface Python {
    * concurrent.futures, asyncio's futures and tasks, any object with `add_done_callback` (Dask's futures), and objects
    * whose `future()` returns one (Ray's ObjectRefs). Coroutines run on an asyncio loop with a thread of its own. No
    * thread of the pool waits. The signal cancels the future. `for await` iterates Python's asynchronous generators.
+   *
+   * @param awaitable - The future, coroutine or other awaitable.
+   * @throws PythonError if it fails, and the signal's reason when the signal aborts.
    */
   async<T = PyObject>(awaitable: PyObject, options?: AsyncOptions): Promise<T>;
   /**
@@ -72,7 +92,11 @@ export interface Python {
    * argument becomes such an object automatically.
    */
   callable: typeof callable;
-  /** A Python tuple. JavaScript arrays become lists. */
+  /**
+   * A Python tuple. JavaScript arrays become lists.
+   *
+   * @param values - Its items, converted as arguments.
+   */
   tuple(...values: PyArgument[]): PyObject;
   /**
    * A Python object over the memory of a JavaScript tensor: `py.tensor(x, torch.Tensor)`. A class with an exchange
@@ -82,9 +106,22 @@ export interface Python {
    *
    * A class that cannot use the memory as it is gets a copy: PyTorch for negative strides, and classes that ignore the
    * read-only flag for read-only memory. `copy: false` throws a `BufferError` instead, and `copy: true` always copies.
+   *
+   * @param source - A tensor of this package or of any library with the protocol.
+   * @param type - A Python class, such as `torch.Tensor`; none when absent.
+   * @param options - `copy`; a copy only where the class needs one when absent.
+   * @returns A Python object that owns the memory together with the tensor.
+   * @throws BufferError if a copy is needed and `copy: false` forbids it.
    */
   tensor(source: TensorSource, type?: PyObject, options?: TensorOptions): PyObject;
-  /** Calls a function that returns a tensor: `fromDLPack(callable(...args))` in one step, without a proxy. */
+  /**
+   * Calls a function that returns a tensor: `fromDLPack(callable(...args))` in one step, without a proxy.
+   *
+   * @param callable - A Python function or any callable.
+   * @param args - Its arguments; `kwargs({ ... })` last.
+   * @returns A tensor over Python's memory, without a copy.
+   * @throws PythonError if the function raises, and what `fromDLPack` throws if its result is no tensor.
+   */
   callTensor(callable: PyObject, ...args: PyArgument[]): Tensor;
   /**
    * The JavaScript value of a Python value, with everything inside it: lists and tuples become arrays, dicts objects or
@@ -92,11 +129,28 @@ export interface Python {
    * dataclasses objects. Other Python objects stay as they are.
    */
   toJS: typeof toJS;
-  /** `object[key]`. */
+  /**
+   * `object[key]`.
+   *
+   * @param object - A list, dict, array or other container.
+   * @param key - An index or a key; `py.tuple(i, j)` for several axes.
+   * @throws PythonError if there is no such item.
+   */
   getItem<T = PyObject>(object: PyObject, key: PyArgument): T;
-  /** `object[key] = value`. */
+  /**
+   * `object[key] = value`.
+   *
+   * @param object - A list, dict, array or other container.
+   * @param key - An index or a key; `py.tuple(i, j)` for several axes.
+   * @param value - The new item, converted as an argument.
+   * @throws PythonError if Python refuses the item.
+   */
   setItem(object: PyObject, key: PyArgument, value: PyArgument): void;
-  /** Releases Python objects that you no longer need, as `object[Symbol.dispose]()` does: `py.release(a, b)`. */
+  /**
+   * Releases Python objects that you no longer need, as `object[Symbol.dispose]()` does: `py.release(a, b)`.
+   *
+   * @param objects - Python objects. A second release does nothing.
+   */
   release(...objects: PyObject[]): void;
 }
 
@@ -120,6 +174,13 @@ let running: (Started & { readonly python: Python }) | null = null;
 /**
  * Starts Python in this process, or attaches to a Python that already runs in it. A process has one Python, which never
  * stops. Later calls, also those in workers, use the same Python, and throw when they name another one.
+ *
+ * @param given - Which Python, how many threads, who handles signals; `VIRTUAL_ENV`, `.venv` or `python3` on the `PATH`
+ *   when absent.
+ * @returns The interpreter, the same for every call in this process.
+ * @throws LoadError if there is no Python 3.9 or newer with a shared library; the message says what to install.
+ * @throws ArgumentTypeError or ArgumentValueError for a wrong option, or one that names another Python than the running
+ *   one.
  */
 export function python(given: PythonOptions = {}): Python {
   checkOptions(given, optionNames, '{ executable: "/path/to/python3" }');

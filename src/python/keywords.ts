@@ -11,7 +11,13 @@ export class Keywords {
   ) {}
 }
 
-/** `f(x, kwargs({ dim: 1 }))` is Python's `f(x, dim=1)`. */
+/**
+ * `f(x, kwargs({ dim: 1 }))` is Python's `f(x, dim=1)`.
+ *
+ * @param values - The arguments by name.
+ * @returns A value that only a call of Python takes, as its last argument.
+ * @throws ArgumentTypeError for anything but a plain object; for a Map, write `kwargs(Object.fromEntries(map))`.
+ */
 export function kwargs(values: { readonly [name: string]: unknown }): Keywords {
   checkObject(values, '{ dim: 1 }', 'keywords');
   // A Map or a Python dict has entries but no properties, so the call would have no keyword arguments.

@@ -60,7 +60,11 @@ export interface CheckedPyObject {
   [Symbol.dispose](): void;
 }
 
-/** True for Python objects. */
+/**
+ * True for Python objects.
+ *
+ * @param value - Anything.
+ */
 export function isPyObject(value: unknown): value is CheckedPyObject {
   return findReference(value) !== null;
 }

@@ -1,6 +1,6 @@
 /**
- * Everything that the package exports says what it does. `npm run reference` checks the same with TypeDoc, and types inside
- * of types; this test needs no packages of the site.
+ * Everything that the package exports says what it does, what each parameter means and what it throws. `npm run reference`
+ * checks the first with TypeDoc, and types inside of types; this test needs no packages of the site.
  */
 
 import { readFileSync } from 'node:fs';
@@ -10,47 +10,112 @@ import { equal, ok } from '../assert.js';
 import { test } from '../harness.js';
 import { entries } from './declarations.js';
 
-const dist = fileURLToPath(new URL('../../../dist/', import.meta.url));
+const root = fileURLToPath(new URL('../../../', import.meta.url));
 
-interface Declared {
-  readonly isDocumented: boolean;
+/** A declaration or a member: its comments and the parameters of all overloads together. */
+interface Documented {
+  readonly comment: string;
+  readonly parameters: ReadonlySet<string>;
+}
+
+interface Declared extends Documented {
   /** The names of classes and interfaces that it extends or implements, which may document a member for it. */
   readonly parents: readonly string[];
-  /** Whether each member has a comment. Of overloads, one is enough. */
-  readonly members: ReadonlyMap<string, boolean>;
+  readonly members: ReadonlyMap<string, Documented>;
 }
 
 const declaration = /^(?:export )?(?:declare )?(?:abstract )?(class|interface|type|function|const) ([\w$]+)(.*)$/;
 /** A line of the body of a class or interface that begins a member, which TypeScript indents by four spaces. */
 const member = /^ {4}(?!private |protected |#)(?:(?:readonly|static|abstract|get|set) )*([\w$]+|\[[\w.]+\])(?=[?(:<])/;
+/** The name and the type parameters of a function or a method, up to its parameters. */
+const callable = /^\s*(?:(?:export|declare|static|abstract|function) )*(?:[\w$]+|\[[\w.]+\])\??(?=[(<])/;
+
+/** The comment that ends in the line before `i`. */
+function commentBefore(lines: readonly string[], i: number): string {
+  if (lines[i - 1]?.trimEnd().endsWith('*/') !== true) return '';
+  let start = i - 1;
+  while (!(lines[start] as string).trimStart().startsWith('/**')) start--;
+  return lines.slice(start, i).join('\n');
+}
+
+/** Splits a list at the commas outside of its brackets. An arrow has no bracket. */
+function partsOf(list: string): string[] {
+  const parts = [''];
+  let depth = 0;
+  for (const character of list.replaceAll('=>', '→')) {
+    if ('([{<'.includes(character)) depth++;
+    if (')]}>'.includes(character)) depth--;
+    if (character === ',' && depth === 0) parts.push('');
+    else parts[parts.length - 1] += character;
+  }
+  return parts.map((part) => part.trim()).filter((part) => part !== '');
+}
+
+/** What is between the brackets that the text begins with, and the rest. */
+function bracketed(text: string): [string, string] {
+  let depth = 0;
+  for (let i = 0; i < text.length; i++) {
+    if ('([{<'.includes(text[i] as string)) depth++;
+    if (')]}'.includes(text[i] as string) || (text[i] === '>' && text[i - 1] !== '=')) depth--;
+    if (depth === 0) return [text.slice(1, i), text.slice(i + 1)];
+  }
+  return ['', ''];
+}
+
+/**
+ * The parameters that need words: not those whose type is a named set of options, whose members have their own, and
+ * not `this`.
+ */
+function parametersAt(lines: readonly string[], i: number): string[] {
+  const [head] = callable.exec(lines[i] as string) ?? [];
+  if (head === undefined) return [];
+  let rest = lines
+    .slice(i, i + 60)
+    .join('\n')
+    .slice(head.length);
+  if (rest.startsWith('<')) [, rest] = bracketed(rest);
+  const [list] = bracketed(rest);
+  return partsOf(list).flatMap((part) => {
+    const [, name = '', type = ''] = /^(?:\.\.\.)?([\w$]+|\{[\s\S]*?\})\??:? ?([\s\S]*)$/.exec(part) ?? [];
+    return name === 'this' || /^\w*(Options|Settings)\b/.test(type) ? [] : [name];
+  });
+}
+
+const both = (before: Documented | undefined, comment: string, parameters: readonly string[]): Documented => ({
+  comment: `${before?.comment ?? ''}${comment}`,
+  parameters: new Set([...(before?.parameters ?? []), ...parameters]),
+});
 
 /** The declarations of a file in dist, as TypeScript prints them: a member starts on its own line. */
 function declarationsOf(lines: readonly string[]): Map<string, Declared> {
   const found = new Map<string, Declared>();
-  const isDocumented = (i: number) => lines[i - 1]?.trimEnd().endsWith('*/') === true;
   lines.forEach((line, start) => {
     const [, kind, name, rest] = declaration.exec(line) ?? [];
     if (name === undefined || rest === undefined) return;
-    const members = new Map<string, boolean>();
+    const members = new Map<string, Documented>();
     const end = kind === 'class' || kind === 'interface' ? lines.indexOf('}', start) : start;
     for (let i = start + 1; i < end; i++) {
       const [, key] = member.exec(lines[i] as string) ?? [];
-      if (key !== undefined) members.set(key, members.get(key) === true || isDocumented(i));
+      if (key !== undefined) members.set(key, both(members.get(key), commentBefore(lines, i), parametersAt(lines, i)));
     }
     const parents = (
       /\b(?:extends|implements) (.*)\{/.exec(rest.replace(/^<[^{]*?> (?=extends|implements|\{)/, ''))?.[1] ?? ''
     )
       .split(/[^\w$]+/)
       .filter((word) => word !== '');
-    const before = found.get(name);
-    found.set(name, { isDocumented: before?.isDocumented === true || isDocumented(start), parents, members });
+    const own = both(
+      found.get(name),
+      commentBefore(lines, start),
+      kind === 'function' ? parametersAt(lines, start) : [],
+    );
+    found.set(name, { ...own, parents, members });
   });
   return found;
 }
 
 const files = new Map<string, Map<string, Declared>>();
 function declaredIn(file: string): Map<string, Declared> {
-  const known = files.get(file) ?? declarationsOf(readFileSync(join(dist, file), 'utf8').split('\n'));
+  const known = files.get(file) ?? declarationsOf(readFileSync(join(root, 'dist', file), 'utf8').split('\n'));
   files.set(file, known);
   return known;
 }
@@ -58,29 +123,89 @@ function declaredIn(file: string): Map<string, Declared> {
 /** What every class of its kind has, and what needs no words. */
 const plain = ['constructor', 'tag', 'name', 'toString'];
 
-function undocumented(): string[] {
-  const origins = new Set([...entries().values()].flatMap((names) => [...names.values()]));
-  const all = [...origins].map((origin) => {
+interface Export {
+  readonly file: string;
+  readonly name: string;
+  readonly declared: Declared | undefined;
+}
+
+/** The subpaths whose functions and methods have words for every parameter and for what they throw. */
+const complete = ['dlpack', 'dlpack/python', 'dlpack/onnxruntime', 'dlpack/files', 'dlpack/cuda'];
+
+function exportsOf(subpaths: readonly string[]): Export[] {
+  const wanted = [...entries()].filter(([subpath]) => subpaths.includes(subpath));
+  const origins = new Set(wanted.flatMap(([, names]) => [...names.values()]));
+  return [...origins].map((origin) => {
     const [file, name] = origin.split('#') as [string, string];
     return { name, file, declared: declaredIn(file).get(name) };
   });
+}
+
+function allExports(): Export[] {
+  const all = exportsOf([...entries().keys()]);
   ok(
     all.length > 400 && all.filter(({ declared }) => (declared?.members.size ?? 0) > 0).length > 150,
     'reads the declarations',
   );
-  const documents = (parent: string, key: string) =>
-    [...files.values()].some((file) => file.get(parent)?.members.get(key) === true);
-  return all.flatMap(({ name, file, declared }) => {
-    if (declared === undefined) return [`${file}: ${name} was not found`];
-    const members = [...declared.members]
-      .filter(
-        ([key, has]) => !has && !plain.includes(key) && !declared.parents.some((parent) => documents(parent, key)),
-      )
-      .map(([key]) => `${file}: ${name}.${key}`);
-    return declared.isDocumented ? members : [`${file}: ${name}`, ...members];
-  });
+  return all;
 }
 
+/** The comment of a member in a class or interface that the export extends or implements. */
+const inherited = (parents: readonly string[], key: string): string =>
+  parents
+    .flatMap((parent) => [...files.values()].map((file) => file.get(parent)?.members.get(key)?.comment ?? ''))
+    .join('');
+
 test('every export and every member of an exported class or interface has a doc comment', () => {
-  equal(undocumented(), []);
+  const missing = allExports().flatMap(({ name, file, declared }) => {
+    if (declared === undefined) return [`${file}: ${name} was not found`];
+    const members = [...declared.members]
+      .filter(([key, { comment }]) => comment === '' && !plain.includes(key) && !inherited(declared.parents, key))
+      .map(([key]) => `${file}: ${name}.${key}`);
+    return declared.comment !== '' ? members : [`${file}: ${name}`, ...members];
+  });
+  equal(missing, []);
+});
+
+/** The parameters without a word: `@param name - What it is.` */
+const unnamed = ({ parameters }: Documented, comment: string): string[] =>
+  [...parameters].filter((parameter) => !new RegExp(`@param ${parameter.replace('$', '\\$')} - \\S`).test(comment));
+
+test('every parameter of an exported function or method has a @param, or its type is a documented set of options', () => {
+  const all = exportsOf(complete);
+  const missing = all.flatMap(({ name, file, declared }) => {
+    // What ends in Like describes an object of the platform, which has its own reference.
+    if (declared === undefined || name.endsWith('Like')) return [];
+    const own = unnamed(declared, declared.comment).map((parameter) => `${file}: ${name}(${parameter})`);
+    const members = [...declared.members]
+      .filter(([key]) => !plain.includes(key))
+      .flatMap(([key, documented]) => {
+        const words = documented.comment + inherited(declared.parents, key);
+        return unnamed(documented, words).map((parameter) => `${file}: ${name}.${key}(${parameter})`);
+      });
+    return [...own, ...members];
+  });
+  equal(missing, []);
+  const parameters = all.flatMap(({ declared }) => [...(declared?.parameters ?? [])]);
+  ok(parameters.length > 40, `reads ${parameters.length} parameters of functions`);
+});
+
+/** The errors that a function of the source throws itself, with its own `throw`. */
+function thrownBy(file: string, name: string): string[] {
+  const text = readFileSync(join(root, 'src', file.replace(/\.d\.ts$/, '.ts')), 'utf8');
+  const [body = ''] =
+    new RegExp(`^export (?:async )?function ${name.replace('$', '\\$')}\\b[\\s\\S]*?^\\}$`, 'm').exec(text) ?? [];
+  return [...body.matchAll(/\bthrow new (\w+Error)\(/g)].map(([, error = '']) => error);
+}
+
+test('an exported function names the errors that it throws itself', () => {
+  const all = exportsOf(complete).map((it) => ({ ...it, thrown: new Set(thrownBy(it.file, it.name)) }));
+  const missing = all.flatMap(({ name, file, declared, thrown }) => {
+    const [, ...words] = declared?.comment.split('@throws') ?? [];
+    return [...thrown]
+      .filter((error) => !words.join().includes(error))
+      .map((error) => `${file}: ${name} throws ${error}`);
+  });
+  equal(missing, []);
+  ok(all.filter(({ thrown }) => thrown.size > 0).length > 10, 'finds what functions throw');
 });
