@@ -44,6 +44,7 @@ inline Data* DataOf(napi_env env, napi_callback_info info, napi_value* values = 
 // over shared memory in all runtimes.
 template <class Element>
 struct Elements {
+  Elements() : data(nullptr), length(0), is_valid(false) {}
   Elements(napi_env env, napi_value value) {
     const napi_typedarray_type wanted = sizeof(Element) == 1 ? napi_uint8_array : napi_float64_array;
     napi_typedarray_type type;

@@ -154,29 +154,23 @@ void ExecuteTask(Task* task) {
   }
 }
 
-// An array with an entry for each output, null for one that JavaScript gave; or [code, text] of a failure.
-napi_value RunResult(napi_env env, Job* job) {
-  Run* run = RunOf(job);
-  if (run->failure.code != 0) return NewFailure(env, run->failure);
-  napi_value list = nullptr;
-  if (napi_create_array_with_length(env, run->output_count, &list) != napi_ok) return nullptr;
-  Writer writer(job->context, env, run->session->device, &run->held, &run->failure);
-  for (uint32_t i = 0; i < run->output_count; ++i) {
-    napi_value value = nullptr;
+// A value for each wanted output, in `room` if they fit; or [code, text] of a failure.
+napi_value WriteOutputs(napi_env env, Run* run, const Elements<double>& room) {
+  Writer writer(run->job.context, env, run->session->device, &run->held, &run->failure);
+  for (uint32_t i = 0; i < run->output_count && run->failure.code == 0; ++i) {
     if (run->places[i] == Place::kGiven) {
-      napi_get_null(env, &value);
+      writer.TakeNothing();
     } else {
       OrtValue* output = run->outputs[i];
       run->outputs[i] = nullptr;
-      value = writer.Take(output);
+      writer.Take(output);
     }
-    // The writer then drops the handles of the outputs before this one, so the list must not leave.
-    if (value == nullptr || napi_set_element(env, list, i, value) != napi_ok)
-      return run->failure.code != 0 ? NewFailure(env, run->failure) : nullptr;
   }
-  writer.Keep();
-  return list;
+  return writer.Finish(room);
 }
+
+// Several runs may end before JavaScript reads the first one, so each has an array of its own.
+napi_value RunResult(napi_env env, Job* job) { return WriteOutputs(env, RunOf(job), Elements<double>()); }
 
 // One block for the run and its arrays.
 Run* NewRun(Session* session) {
@@ -249,13 +243,14 @@ Run* Prepare(Context* self, napi_env env, napi_value external, napi_value number
   return run;
 }
 
-// runSync(session, numbers, texts, config): RunResult; undefined for a disposed session, or when out of memory.
+// runSync(session, numbers, texts, config): the outputs, in `numbers` if they fit; undefined for a disposed session, or
+// when out of memory.
 napi_value RunSync(Context* self, napi_env env, napi_value session, napi_value numbers, napi_value texts,
                    napi_value config) {
   Run* run = Prepare(self, env, session, numbers, texts, config);
   if (run == nullptr) return nullptr;
   if (run->failure.code == 0) Execute(run);
-  napi_value result = RunResult(env, &run->job);
+  napi_value result = WriteOutputs(env, run, Elements<double>(env, numbers));
   FreeRun(&run->job);
   return result;
 }

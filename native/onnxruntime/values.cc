@@ -10,7 +10,7 @@
 
 namespace dlpack::onnxruntime {
 
-// The forms in which JavaScript sends a value; src/onnxruntime/values.ts has the same.
+// The forms in which a value travels; src/onnxruntime/values.ts has the same.
 enum Form { kAbsent = 0, kTensorForm = 1, kStringsForm = 2, kSequenceForm = 3, kMapForm = 4 };
 
 bool HeldStorages::Add(Storage* storage) {
@@ -161,6 +161,11 @@ static void DestroyValue(Storage* storage) {
 Writer::~Writer() {
   for (const uint32_t handle : handles_) Drop(self_->instance, handle);
   handles_.Free();
+  numbers_.Free();
+}
+
+void Writer::Add(double number) {
+  if (!numbers_.Add(number)) failure_->Set(kFailed, "out of memory");
 }
 
 bool Writer::ReadInfo(const OrtValue* value) {
@@ -179,17 +184,9 @@ bool Writer::ReadInfo(const OrtValue* value) {
   return good;
 }
 
-// From element `first` of the list on.
-void Writer::SetShape(napi_value list, uint32_t first) {
-  for (uint32_t i = 0; i < ndim_; ++i) {
-    napi_set_element(env_, list, first + i, NewNumber(env_, static_cast<double>(shape_[i])));
-  }
-}
-
-napi_value Writer::Shape() {
-  napi_value shape = nullptr;
-  if (napi_create_array_with_length(env_, ndim_, &shape) == napi_ok) SetShape(shape, 0);
-  return shape;
+void Writer::Shape() {
+  Add(static_cast<double>(ndim_));
+  for (size_t i = 0; i < ndim_; ++i) Add(static_cast<double>(shape_[i]));
 }
 
 // The memory of an output. Empties `value` when the storage has taken it over. NULL when out of memory.
@@ -213,105 +210,116 @@ Storage* Writer::StorageOf(OrtValue** value, void* data, uint64_t nbytes, bool i
   return storage;
 }
 
-// [handle, bytes, element type, 1 if it is on the device, ...shape]. Empties `value` when its storage has taken it
-// over.
-napi_value Writer::Tensor(OrtValue** value) {
+// handle, bytes, element type, 1 for memory of the device, shape. Empties `value` when its storage has taken it over.
+void Writer::Tensor(OrtValue** value) {
   void* data = nullptr;
   const uint64_t nbytes = (size_ * kElementBits[type_] + 7) / 8;
-  if (failure_->Take(library.GetTensorMutableData(*value, &data))) return nullptr;
+  if (failure_->Take(library.GetTensorMutableData(*value, &data))) return;
   const bool is_on_device = IsOnDevice(device_, *value, failure_);
   Storage* storage = failure_->code != 0 ? nullptr : StorageOf(value, data, nbytes, is_on_device);
   const uint32_t handle = storage == nullptr ? 0 : Hold(self_->instance, storage, true);
-  napi_value result = nullptr;
-  if (handle != 0 && !handles_.Add(handle)) {
-    Drop(self_->instance, handle);
-    failure_->Set(kFailed, "out of memory");
-  } else if (handle == 0) {
+  if (handle == 0 || !handles_.Add(handle)) {
+    if (handle != 0) Drop(self_->instance, handle);
     if (failure_->code == 0) failure_->Set(kFailed, "out of memory");
-  } else if (napi_create_array_with_length(env_, 4 + ndim_, &result) == napi_ok) {
-    napi_set_element(env_, result, 0, NewNumber(env_, handle));
-    napi_set_element(env_, result, 1, NewNumber(env_, static_cast<double>(nbytes)));
-    napi_set_element(env_, result, 2, NewNumber(env_, type_));
-    napi_set_element(env_, result, 3, NewNumber(env_, is_on_device ? 1 : 0));
-    SetShape(result, 4);
+    return;
   }
-  return result;
+  Add(kTensorForm);
+  Add(handle);
+  Add(static_cast<double>(nbytes));
+  Add(type_);
+  Add(is_on_device ? 1 : 0);
+  Shape();
 }
 
-// { shape, data }
-napi_value Writer::Strings(const OrtValue* value) {
+// position of the first string in the texts, number of strings, shape
+void Writer::Strings(const OrtValue* value) {
   size_t length = 0;
-  if (failure_->Take(library.GetStringTensorDataLength(value, &length))) return nullptr;
+  if (failure_->Take(library.GetStringTensorDataLength(value, &length))) return;
   const size_t count = static_cast<size_t>(size_);
   char* text = static_cast<char*>(malloc(length + 1));
   size_t* offsets = static_cast<size_t*>(malloc((count + 1) * sizeof(size_t)));
-  napi_value object = nullptr, data;
-  if (text == nullptr || offsets == nullptr) {
+  if (text == nullptr || offsets == nullptr || (texts_ == nullptr && napi_create_array(env_, &texts_) != napi_ok)) {
     failure_->Set(kFailed, "out of memory");
-  } else if (!failure_->Take(library.GetStringTensorContent(value, text, length, offsets, count)) &&
-             napi_create_array_with_length(env_, count, &data) == napi_ok &&
-             napi_create_object(env_, &object) == napi_ok) {
+  } else if (!failure_->Take(library.GetStringTensorContent(value, text, length, offsets, count))) {
+    Add(kStringsForm);
+    Add(text_count_);
+    Add(static_cast<double>(count));
+    Shape();
     offsets[count] = length;
     for (size_t i = 0; i < count; ++i) {
       napi_handle_scope scope;
       napi_value element = nullptr;
       napi_open_handle_scope(env_, &scope);
       napi_create_string_utf8(env_, text + offsets[i], offsets[i + 1] - offsets[i], &element);
-      napi_set_element(env_, data, static_cast<uint32_t>(i), element);
+      napi_set_element(env_, texts_, text_count_++, element);
       napi_close_handle_scope(env_, scope);
     }
-    napi_set_named_property(env_, object, "shape", Shape());
-    napi_set_named_property(env_, object, "data", data);
   }
   free(text);
   free(offsets);
-  return object;
 }
 
-// { type, values }: the elements of a sequence, or the keys and the values of a map.
-napi_value Writer::Container(const OrtValue* value, int32_t type) {
+// number of values, the values: the elements of a sequence, or the keys and the values of a map
+void Writer::Container(const OrtValue* value, int32_t type) {
   size_t count = 0;
-  napi_value object, values;
-  if (failure_->Take(library.GetValueCount(value, &count)) || napi_create_object(env_, &object) != napi_ok ||
-      napi_create_array_with_length(env_, count, &values) != napi_ok) {
-    return nullptr;
-  }
-  for (size_t i = 0; i < count; ++i) {
+  if (failure_->Take(library.GetValueCount(value, &count))) return;
+  Add(type == kMap ? kMapForm : kSequenceForm);
+  Add(static_cast<double>(count));
+  for (size_t i = 0; i < count && failure_->code == 0; ++i) {
     OrtValue* element = nullptr;
-    if (failure_->Take(library.GetValue(value, static_cast<int32_t>(i), BlockAllocator(), &element))) return nullptr;
-    napi_value result = Take(element);
-    if (result == nullptr) return nullptr;
-    napi_set_element(env_, values, static_cast<uint32_t>(i), result);
+    if (!failure_->Take(library.GetValue(value, static_cast<int32_t>(i), BlockAllocator(), &element))) Take(element);
   }
-  napi_set_named_property(env_, object, "type", NewNumber(env_, type));
-  napi_set_named_property(env_, object, "values", values);
-  return object;
 }
 
-napi_value Writer::Describe(OrtValue** value) {
+void Writer::Describe(OrtValue** value) {
   int32_t type = 0, has_value = 1;
-  if (failure_->Take(library.HasValue(*value, &has_value))) return nullptr;
-  if (has_value == 0) {
-    napi_value nothing = nullptr;
-    napi_get_null(env_, &nothing);
-    return nothing;
-  }
-  if (failure_->Take(library.GetValueType(*value, &type))) return nullptr;
+  if (failure_->Take(library.HasValue(*value, &has_value))) return;
+  if (has_value == 0) return TakeNothing();
+  if (failure_->Take(library.GetValueType(*value, &type))) return;
   if (type == kSequence || type == kMap) return Container(*value, type);
   if (type != kTensor) {
     failure_->Set(kFailed, "an output is neither a tensor nor a sequence, a map or an optional");
-    return nullptr;
+    return;
   }
-  if (!ReadInfo(*value)) return nullptr;
+  if (!ReadInfo(*value)) return;
   if (type_ == kStringElements) return Strings(*value);
   if (type_ > 0 && type_ <= kMaxElementType && kElementBits[type_] > 0) return Tensor(value);
   failure_->Set(kFailed, "an output has elements of a type that this package does not know");
-  return nullptr;
 }
 
-napi_value Writer::Take(OrtValue* value) {
-  napi_value result = Describe(&value);
+void Writer::Take(OrtValue* value) {
+  Describe(&value);
   if (value != nullptr) library.ReleaseValue(value);
+}
+
+void Writer::TakeNothing() { Add(kAbsent); }
+
+napi_value Writer::Finish(const Elements<double>& room) {
+  if (failure_->code != 0) return NewFailure(env_, *failure_);
+  const bool fits = numbers_.count <= room.length;
+  const size_t nbytes = numbers_.count * sizeof(double);
+  napi_value result = nullptr;
+  if (fits) {
+    if (napi_get_null(env_, &result) != napi_ok) return nullptr;
+    if (nbytes > 0) memcpy(room.data, numbers_.elements, nbytes);
+  } else {
+    napi_value buffer = nullptr;
+    void* data = nullptr;
+    if (napi_create_arraybuffer(env_, nbytes, &data, &buffer) != napi_ok ||
+        napi_create_typedarray(env_, napi_float64_array, numbers_.count, buffer, 0, &result) != napi_ok) {
+      return nullptr;
+    }
+    memcpy(data, numbers_.elements, nbytes);
+  }
+  if (texts_ != nullptr) {
+    napi_value pair = nullptr;
+    if (napi_create_array_with_length(env_, 2, &pair) != napi_ok ||
+        napi_set_element(env_, pair, 0, result) != napi_ok || napi_set_element(env_, pair, 1, texts_) != napi_ok) {
+      return nullptr;
+    }
+    result = pair;
+  }
+  handles_.count = 0;  // JavaScript has them now
   return result;
 }
 

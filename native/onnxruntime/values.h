@@ -54,8 +54,8 @@ class Reader {
   size_t at_ = 0;
 };
 
-// Turns the outputs of a run into what JavaScript gets; src/onnxruntime/binding.ts has the types. Unless `Keep` is
-// called, nothing of it stays. JavaScript thread.
+// Writes the outputs of a run as numbers, in the forms in which a Reader gets inputs, which src/onnxruntime/values.ts
+// reads. Unless `Finish` succeeds, nothing of it stays. JavaScript thread.
 class Writer {
  public:
   // `held` are the inputs of the run, whose memory no output may keep.
@@ -63,20 +63,24 @@ class Writer {
       : self_(self), env_(env), device_(device), held_(held), failure_(failure) {}
   ~Writer();
 
-  // Takes the value over: a tensor's memory stays with it until its tensor is released. NULL on failure, and when the
-  // environment ends.
-  napi_value Take(OrtValue* value);
+  // Takes the value over: a tensor's memory stays with it until its tensor is released.
+  void Take(OrtValue* value);
 
-  void Keep() { handles_.count = 0; }
+  // In the place of a value that JavaScript has already.
+  void TakeNothing();
+
+  // What src/onnxruntime/binding.ts calls RawOutputs: null when `room` has all numbers. NULL on failure, and when the
+  // environment ends.
+  napi_value Finish(const Elements<double>& room);
 
  private:
-  napi_value Describe(OrtValue** value);
-  napi_value Tensor(OrtValue** value);
+  void Add(double number);
+  void Describe(OrtValue** value);
+  void Tensor(OrtValue** value);
   Storage* StorageOf(OrtValue** value, void* data, uint64_t nbytes, bool is_on_device);
-  napi_value Strings(const OrtValue* value);
-  napi_value Container(const OrtValue* value, int32_t type);
-  napi_value Shape();
-  void SetShape(napi_value list, uint32_t first);
+  void Strings(const OrtValue* value);
+  void Container(const OrtValue* value, int32_t type);
+  void Shape();
   bool ReadInfo(const OrtValue* value);
 
   Context* self_;
@@ -84,6 +88,9 @@ class Writer {
   const SessionDevice& device_;
   const HeldStorages* held_;
   Failure* failure_;
+  List<double> numbers_ = {};
+  napi_value texts_ = nullptr;  // the strings of all values
+  uint32_t text_count_ = 0;
   List<uint32_t> handles_ = {};  // which JavaScript does not know yet
   // Of the tensor that is described.
   int32_t type_ = 0;

@@ -33,17 +33,10 @@ export interface SessionDescription {
 }
 
 /**
- * A value that a run returned: null; a tensor as [handle, bytes, element type, 1 if it is on the device, ...shape];
- * strings; a sequence or a map.
+ * The numbers of the outputs that were wanted, in order, with the strings if there are any. null in the place of the
+ * numbers: they begin the array that the run got. native/onnxruntime/values.cc writes them.
  */
-export type RawValue =
-  | null
-  | readonly number[]
-  | { readonly shape: readonly number[]; readonly data: readonly string[] }
-  | { readonly type: number; readonly values: readonly RawValue[] };
-
-/** The outputs that were wanted, in order; null for one that was given. */
-export type RawOutputs = readonly RawValue[];
+export type RawOutputs = Float64Array | null | readonly [numbers: Float64Array | null, texts: readonly string[]];
 
 export interface OnnxRuntimeBinding {
   readonly version: string;
@@ -77,6 +70,6 @@ export interface OnnxRuntimeBinding {
   stopRun(number: number): void;
 }
 
-export function isFailure(result: readonly unknown[]): result is Failure {
-  return typeof result[0] === 'number';
+export function isFailure(result: unknown): result is Failure {
+  return Array.isArray(result) && typeof result[0] === 'number';
 }

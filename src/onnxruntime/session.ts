@@ -303,10 +303,7 @@ export class Session {
 
   #read(result: RawOutputs | readonly [number, string], { wanted }: PreparedRun): Record<string, Output> {
     if (isFailure(result)) throw new OnnxRuntimeError('a run', result);
-    const values = readValues(
-      wanted.map(([, given], i) => (given === null ? (result[i] as RawOutputs[number]) : null)),
-      this.#device,
-    );
+    const values = readValues(result, wanted.length, this.#device);
     const outputs: Record<string, Output> = {};
     for (let i = 0; i < wanted.length; i++) {
       const [name, given] = wanted[i] as Wanted[number];

@@ -21,7 +21,7 @@ import type { Descriptor } from '../storage/descriptor.js';
 import { Tensor } from '../tensor.js';
 import { convertedCopy } from '../values/copy.js';
 import { descriptorOf, TensorView } from '../view.js';
-import type { RawValue } from './binding.js';
+import type { RawOutputs } from './binding.js';
 import { codeOf, dtypeOf } from './dtypes.js';
 import { checkDevice, type SessionDevice } from './session-device.js';
 import type { ValueType } from './value-info.js';
@@ -221,7 +221,10 @@ export function prepareOutput(name: string, value: unknown, temporaries: Tempora
 
 const forms = { absent: 0, tensor: 1, strings: 2, sequence: 3, map: 4 } as const;
 
-/** All messages use the same array, because native code reads one before another is written. */
+/**
+ * All messages use the same array, because native code reads one before another is written. The outputs of a synchronous
+ * run come in it too, and are read before anything else runs.
+ */
 let numbers = new Float64Array(64);
 
 /** The numbers and texts of a run, in the order in which native/onnxruntime/values.cc reads them. */
@@ -284,42 +287,82 @@ export class Message {
   }
 }
 
-const SEQUENCE = 2;
-
 /** A value that belongs to this thread: a tensor owns its memory already. */
-type Taken = Tensor | StringTensor | null | { readonly type: number; readonly values: readonly Taken[] };
+type Taken = Tensor | StringTensor | null | { readonly isMap: boolean; readonly values: readonly Taken[] };
 
-/**
- * The values of outputs, of a session with this device. All tensors are made first, so that none is lost when a later step
- * throws.
- */
-export function readValues(raws: readonly RawValue[], device: SessionDevice | null): Output[] {
-  const made: Tensor[] = [];
-  try {
-    const taken: Taken[] = [];
-    for (const raw of raws) taken.push(take(raw, device, made));
-    if (device !== null) for (const tensor of made) followOn(device, descriptorOf(tensor));
-    return taken.map(finish);
-  } catch (error) {
-    for (const tensor of made) tensor.dispose();
-    throw error;
+/** Reads the outputs of a run of a session with this device. */
+class Outputs {
+  private readonly numbers: Float64Array;
+  private readonly texts: readonly string[];
+  private at = 0;
+  /** The tensors that were taken. */
+  readonly made: Tensor[] = [];
+
+  constructor(
+    raw: RawOutputs,
+    private readonly device: SessionDevice | null,
+  ) {
+    const hasTexts = Array.isArray(raw);
+    this.numbers = (hasTexts ? raw[0] : (raw as Float64Array | null)) ?? numbers;
+    this.texts = hasTexts ? raw[1] : [];
+  }
+
+  take(): Taken {
+    const form = this.next();
+    switch (form) {
+      case forms.tensor:
+        return this.takeTensor();
+      case forms.strings: {
+        const first = this.next();
+        const count = this.next();
+        return { shape: this.takeShape(), data: this.texts.slice(first, first + count) };
+      }
+      case forms.sequence:
+      case forms.map: {
+        const values: Taken[] = [];
+        for (let count = this.next(); count > 0; count--) values.push(this.take());
+        return { isMap: form === forms.map, values };
+      }
+      default:
+        return null;
+    }
+  }
+
+  private next(): number {
+    return this.numbers[this.at++] as number;
+  }
+
+  private takeTensor(): Tensor {
+    const storage = new NativeStorage(this.next(), this.next(), false);
+    const dtype = dtypeOf(this.next()) as DTypeInfo;
+    const place = this.next() !== 0 ? (this.device as SessionDevice).info : cpu;
+    const tensor = new Tensor(rowMajor(storage, dtype, place, this.takeShape(), 0));
+    this.made.push(tensor);
+    return tensor;
+  }
+
+  private takeShape(): number[] {
+    const shape: number[] = [];
+    for (let axes = this.next(); axes > 0; axes--) shape.push(this.next());
+    return shape;
   }
 }
 
-function take(raw: RawValue, device: SessionDevice | null, made: Tensor[]): Taken {
-  if (raw === null) return null;
-  if (Array.isArray(raw)) {
-    const [handle, nbytes, code, isOnDevice] = raw as readonly number[] as [number, number, number, number];
-    const shape = raw.slice(4) as number[];
-    const storage = new NativeStorage(handle, nbytes, false);
-    const place = isOnDevice !== 0 ? (device as SessionDevice).info : cpu;
-    const tensor = new Tensor(rowMajor(storage, dtypeOf(code) as DTypeInfo, place, shape, 0));
-    made.push(tensor);
-    return tensor;
+/**
+ * The first `count` outputs of a run of a session with this device; null for one that was given. All tensors are made
+ * first, so that none is lost when a later step throws.
+ */
+export function readValues(raw: RawOutputs, count: number, device: SessionDevice | null): Output[] {
+  const outputs = new Outputs(raw, device);
+  try {
+    const taken: Taken[] = [];
+    for (let i = 0; i < count; i++) taken.push(outputs.take());
+    if (device !== null) for (const tensor of outputs.made) followOn(device, descriptorOf(tensor));
+    return taken.map(finish);
+  } catch (error) {
+    for (const tensor of outputs.made) tensor.dispose();
+    throw error;
   }
-  if ('data' in raw) return raw;
-  const { type, values } = raw as { type: number; values: readonly RawValue[] };
-  return { type, values: values.map((each) => take(each, device, made)) };
 }
 
 function followOn(device: SessionDevice, tensor: Descriptor): void {
@@ -329,7 +372,7 @@ function followOn(device: SessionDevice, tensor: Descriptor): void {
 function finish(taken: Taken): Output {
   if (taken === null || taken instanceof Tensor || 'data' in taken) return taken;
   const read = taken.values.map(finish);
-  return taken.type === SEQUENCE ? read : readMap(read[0] as Output, read[1] as Output);
+  return taken.isMap ? readMap(read[0] as Output, read[1] as Output) : read;
 }
 
 function readMap(keys: Output, values: Output): ReadonlyMap<string | bigint, unknown> {
