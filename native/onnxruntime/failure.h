@@ -9,6 +9,7 @@
 namespace dlpack::onnxruntime {
 
 static const int32_t kFailed = 1, kInvalidArgument = 2;  // codes of the library
+static const int32_t kOverlap = -1;                      // tensors share memory; the text is that of the error
 
 struct Failure {
   int32_t code;  // 0: none

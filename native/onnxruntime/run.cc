@@ -17,7 +17,7 @@ struct Run {
   Session* session;
   double number;  // by which JavaScript stops it
   OrtRunOptions* options;
-  HeldStorages held;
+  UsedMemory memory;
   uint32_t input_count;
   uint32_t output_count;
   const char** input_names;
@@ -76,7 +76,7 @@ void FreeRun(Job* job) {
     if (run->outputs[i] != nullptr) library.ReleaseValue(run->outputs[i]);
   }
   if (run->options != nullptr) library.ReleaseRunOptions(run->options);
-  run->held.Release();
+  run->memory.Release();
   if (run->session != nullptr) ReleaseSession(run->session);
   free(run);
 }
@@ -156,7 +156,7 @@ void ExecuteTask(Task* task) {
 
 // A value for each wanted output, in `room` if they fit; or [code, text] of a failure.
 napi_value WriteOutputs(napi_env env, Run* run, const Elements<double>& room) {
-  Writer writer(run->job.context, env, run->session->device, &run->held, &run->failure);
+  Writer writer(run->job.context, env, run->session->device, &run->memory, &run->failure);
   for (uint32_t i = 0; i < run->output_count && run->failure.code == 0; ++i) {
     if (run->places[i] == Place::kGiven) {
       writer.TakeNothing();
@@ -211,7 +211,7 @@ void AddConfig(napi_env env, napi_value config, Run* run) {
 void ReadValues(Reader* reader, Run* run) {
   Session* session = run->session;
   for (uint32_t i = 0; i < session->input_count && run->failure.code == 0; ++i) {
-    OrtValue* value = reader->Value();
+    OrtValue* value = reader->Value(session->input_names[i], false);
     if (value == nullptr) continue;
     run->input_names[run->input_count] = session->input_names[i];
     run->inputs[run->input_count++] = value;
@@ -223,23 +223,24 @@ void ReadValues(Reader* reader, Run* run) {
     const uint32_t at = run->output_count++;
     run->output_names[at] = session->output_names[i];
     run->places[at] = place;
-    if (place == Place::kGiven) run->outputs[at] = reader->Value();
+    if (place == Place::kGiven) run->outputs[at] = reader->Value(session->output_names[i], true);
     run->has_device_outputs |= place == Place::kDevice && session->device.memory != nullptr;
   }
 }
 
-Run* Prepare(Context* self, napi_env env, napi_value external, napi_value numbers, napi_value texts,
-             napi_value config) {
+Run* Prepare(Context* self, napi_env env, napi_value external, napi_value numbers, napi_value texts, napi_value config,
+             bool is_async) {
   Session* session = SessionOf(env, external);
   Run* run = session == nullptr ? nullptr : NewRun(session);
   if (run == nullptr) return nullptr;
   run->job.context = self;
-  Reader reader(self, env, session->device, numbers, texts, &run->held, &run->failure);
+  Reader reader(self, env, session->device, numbers, texts, &run->memory, &run->failure);
   if (!run->failure.Take(library.CreateRunOptions(&run->options)) &&
       !run->failure.Take(library.RunOptionsSetRunLogSeverityLevel(run->options, kFatalOnly))) {
     AddConfig(env, config, run);
   }
   if (run->failure.code == 0) ReadValues(&reader, run);
+  if (run->failure.code == 0) run->memory.Use(is_async, &run->failure);
   return run;
 }
 
@@ -247,7 +248,7 @@ Run* Prepare(Context* self, napi_env env, napi_value external, napi_value number
 // when out of memory.
 napi_value RunSync(Context* self, napi_env env, napi_value session, napi_value numbers, napi_value texts,
                    napi_value config) {
-  Run* run = Prepare(self, env, session, numbers, texts, config);
+  Run* run = Prepare(self, env, session, numbers, texts, config, false);
   if (run == nullptr) return nullptr;
   if (run->failure.code == 0) Execute(run);
   napi_value result = WriteOutputs(env, run, Elements<double>(env, numbers));
@@ -258,7 +259,7 @@ napi_value RunSync(Context* self, napi_env env, napi_value session, napi_value n
 // run(session, numbers, texts, config, number): a promise of RunResult.
 napi_value RunAsync(Context* self, napi_env env, napi_value session, napi_value numbers, napi_value texts,
                     napi_value config, napi_value number) {
-  Run* run = Prepare(self, env, session, numbers, texts, config);
+  Run* run = Prepare(self, env, session, numbers, texts, config, true);
   if (run == nullptr) return nullptr;
   napi_value promise = Promise(env, self, &run->job);
   if (promise == nullptr) {

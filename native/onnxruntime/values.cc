@@ -13,25 +13,6 @@ namespace dlpack::onnxruntime {
 // The forms in which a value travels; src/onnxruntime/values.ts has the same.
 enum Form { kAbsent = 0, kTensorForm = 1, kStringsForm = 2, kSequenceForm = 3, kMapForm = 4 };
 
-bool HeldStorages::Add(Storage* storage) {
-  if (!storages.Add(storage)) return false;
-  RetainStorage(storage);
-  return true;
-}
-
-bool HeldStorages::Contain(const void* address) const {
-  for (const Storage* storage : storages) {
-    const char* start = static_cast<const char*>(storage->data);
-    if (address >= start && address < start + storage->nbytes) return true;
-  }
-  return false;
-}
-
-void HeldStorages::Release() {
-  for (Storage* storage : storages) ReleaseStorage(storage);
-  storages.Free();
-}
-
 OrtValue* Reader::Value() {
   if (failure_->code != 0) return nullptr;
   switch (static_cast<int>(Next())) {
@@ -83,7 +64,7 @@ OrtValue* Reader::Tensor() {
   // Empty tensors may lie at NULL, which the library takes for a missing pointer.
   char* data = nbytes == 0 ? nothing : static_cast<char*>(storage->data) + static_cast<size_t>(offset);
   OrtValue* value = nullptr;
-  if (!held_->Add(storage)) {
+  if (!memory_->Add({storage, data, static_cast<size_t>(nbytes), name_, is_written_})) {
     failure_->Set(kFailed, "out of memory");
     return nullptr;
   }
@@ -194,7 +175,7 @@ Storage* Writer::StorageOf(OrtValue** value, void* data, uint64_t nbytes, bool i
   // Without elements the library has no address, and consumers want a valid one.
   if (nbytes == 0) return AllocateStorage(0);
   // An output that is an input of the model lies in the memory of that input, which the value does not hold.
-  if (held_->Contain(data)) {
+  if (memory_->Contain(data)) {
     if (is_on_device) {
       failure_->Set(kFailed, "an output on the device is an input; ask for it on the host");
       return nullptr;

@@ -4,41 +4,36 @@
 #include "context.h"
 #include "device.h"
 #include "list.h"
+#include "memory_in_use.h"
 
 namespace dlpack::onnxruntime {
-
-// Storages that a run holds until it has ended, so that no tensor's memory is freed under it.
-struct HeldStorages {
-  List<Storage*> storages;
-
-  // Adds a reference; false when out of memory. JavaScript thread.
-  bool Add(Storage* storage);
-  // Whether this address lies in one of them.
-  bool Contain(const void* address) const;
-  // Any thread.
-  void Release();
-};
 
 // Reads the values of a run, which src/onnxruntime/values.ts wrote as numbers. JavaScript thread.
 class Reader {
  public:
   Reader(Context* self, napi_env env, const SessionDevice& device, napi_value numbers, napi_value texts,
-         HeldStorages* held, Failure* failure)
+         UsedMemory* memory, Failure* failure)
       : self_(self),
         env_(env),
         device_(device),
         numbers_(env, numbers),
         texts_(texts),
-        held_(held),
+        memory_(memory),
         failure_(failure) {}
 
   // The next number; 0 at the end.
   double Next() { return at_ < numbers_.length ? numbers_.data[at_++] : 0; }
 
-  // The next value; NULL for one that is absent, and on failure.
-  OrtValue* Value();
+  // The next value, which is an input, or a given output that is written to; NULL for one that is absent, and on
+  // failure.
+  OrtValue* Value(const char* name, bool is_written) {
+    name_ = name;
+    is_written_ = is_written;
+    return Value();
+  }
 
  private:
+  OrtValue* Value();
   OrtValue* Tensor();
   OrtValue* Strings();
   OrtValue* Container(ValueType type);
@@ -49,18 +44,20 @@ class Reader {
   const SessionDevice& device_;
   Elements<double> numbers_;
   napi_value texts_;
-  HeldStorages* held_;
+  UsedMemory* memory_;
   Failure* failure_;
   size_t at_ = 0;
+  const char* name_ = nullptr;
+  bool is_written_ = false;
 };
 
 // Writes the outputs of a run as numbers, in the forms in which a Reader gets inputs, which src/onnxruntime/values.ts
 // reads. Unless `Finish` succeeds, nothing of it stays. JavaScript thread.
 class Writer {
  public:
-  // `held` are the inputs of the run, whose memory no output may keep.
-  Writer(Context* self, napi_env env, const SessionDevice& device, const HeldStorages* held, Failure* failure)
-      : self_(self), env_(env), device_(device), held_(held), failure_(failure) {}
+  // `memory` is that of the inputs of the run, which no output may keep.
+  Writer(Context* self, napi_env env, const SessionDevice& device, const UsedMemory* memory, Failure* failure)
+      : self_(self), env_(env), device_(device), memory_(memory), failure_(failure) {}
   ~Writer();
 
   // Takes the value over: a tensor's memory stays with it until its tensor is released.
@@ -86,7 +83,7 @@ class Writer {
   Context* self_;
   napi_env env_;
   const SessionDevice& device_;
-  const HeldStorages* held_;
+  const UsedMemory* memory_;
   Failure* failure_;
   List<double> numbers_ = {};
   napi_value texts_ = nullptr;  // the strings of all values

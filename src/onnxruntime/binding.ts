@@ -1,7 +1,10 @@
 /** The functions that native/onnxruntime defines, which take ordinary arguments: loading and running take microseconds. */
 
-/** A code of ONNX Runtime and its text. */
+/** A code of ONNX Runtime and its text, or {@link OVERLAP} and the text of the error. */
 export type Failure = readonly [code: number, text: string];
+
+/** The code of a run whose tensors share memory that it would write to. As in native/onnxruntime/failure.h. */
+export const OVERLAP = -1;
 
 /** A session, for native code only. */
 export type SessionHandle = object & { readonly __session: never };

@@ -14,9 +14,8 @@ import type { Descriptor } from '../storage/descriptor.js';
 import { asyncDisposeSymbol, disposeSymbol } from '../storage/storage.js';
 import { Tensor } from '../tensor.js';
 import { TensorView } from '../view.js';
-import { isFailure, type RawOutputs, type SessionDescription, type SessionHandle } from './binding.js';
+import { isFailure, OVERLAP, type RawOutputs, type SessionDescription, type SessionHandle } from './binding.js';
 import { OnnxRuntimeError } from './error.js';
-import { useMemory } from './memory-in-use.js';
 import { checkRunOptions, configOf, type RunOptions, unknownName } from './options.js';
 import { onnxruntime } from './runtime.js';
 import { checkDevice, type SessionDevice } from './session-device.js';
@@ -46,7 +45,8 @@ export const makeSession = (
 interface PreparedRun {
   readonly message: Message;
   readonly temporaries: Temporaries;
-  readonly endUse: () => void;
+  /** Those whose memory the device of the session orders. */
+  readonly tensors: readonly Descriptor[];
   readonly config: readonly string[] | null;
   readonly wanted: Wanted;
 }
@@ -69,7 +69,9 @@ export class Session {
   readonly metadata: ModelMetadata;
   readonly #handle: SessionHandle;
   readonly #device: SessionDevice | null;
-  readonly #runs = new Set<Promise<unknown>>();
+  #runCount = 0;
+  /** Called when no run is under way. */
+  readonly #waiting: (() => void)[] = [];
   readonly #inputNames: ReadonlySet<string>;
   /** What a run wants that names no outputs. */
   readonly #allOutputs: Wanted;
@@ -102,23 +104,24 @@ export class Session {
     const number = ++lastRun;
     const stop = () => onnxruntime().stopRun(number);
     let run: PreparedRun | undefined;
-    let started: Promise<RawOutputs | readonly [number, string]> | undefined;
     try {
       signal?.addEventListener('abort', stop, { once: true });
       run = this.#prepare(inputs, options, signal);
+      this.#runCount++;
       const { message, config } = run;
-      started = onnxruntime().run(this.#handle, message.values, message.texts, config, number);
+      const started = onnxruntime().run(this.#handle, message.values, message.texts, config, number);
       if (started === undefined) throw outOfMemory();
-      this.#runs.add(started);
       const result = await started;
       if (!signal?.aborted) return this.#read(result, run);
       // The memory is free again only now, so this is the time to reject.
       if (!isFailure(result)) disposeAll(Object.values(this.#read(result, run)), run);
       throw signal.reason;
     } finally {
-      if (started !== undefined) this.#runs.delete(started);
       signal?.removeEventListener('abort', stop);
-      if (run !== undefined) endRun(run);
+      if (run !== undefined) {
+        if (--this.#runCount === 0) for (const resume of this.#waiting.splice(0)) resume();
+        this.#endRun(run);
+      }
     }
   }
 
@@ -143,7 +146,7 @@ export class Session {
       if (result === undefined) throw outOfMemory();
       return this.#read(result, run);
     } finally {
-      endRun(run);
+      this.#endRun(run);
     }
   }
 
@@ -169,9 +172,8 @@ export class Session {
 
   /** Waits for the runs that are under way, then frees the model. */
   async [asyncDisposeSymbol](): Promise<void> {
-    const runs = [...this.#runs];
     this.dispose();
-    await Promise.allSettled(runs);
+    if (this.#runCount > 0) await new Promise<void>((resolve) => this.#waiting.push(resolve));
   }
 
   #check(): void {
@@ -187,7 +189,7 @@ export class Session {
     const isAsync = signal !== null;
     this.#check();
     const device = this.#device;
-    if (device !== null && !isAsync && this.#runs.size > 0) {
+    if (device !== null && !isAsync && this.#runCount > 0) {
       throw new BufferError('Expected no run under way, because runs share the stream of the session; wait for it');
     }
     const temporaries = new Temporaries(device);
@@ -220,12 +222,7 @@ export class Session {
         if (place === 'given') message.write((given[nextGiven++] as NamedValue)[1]);
       }
       device?.order(tensors);
-      const endMemory = useMemory({ inputs: values, outputs: given }, isAsync);
-      const endUse = () => {
-        endMemory();
-        device?.order(tensors); // once more, because the kernels are behind what was noted before
-      };
-      return { message, temporaries, config, wanted, endUse };
+      return { message, temporaries, config, wanted, tensors };
     } catch (error) {
       temporaries.release();
       throw error;
@@ -301,8 +298,18 @@ export class Session {
     });
   }
 
+  #endRun({ tensors, temporaries }: PreparedRun): void {
+    try {
+      this.#device?.order(tensors); // once more, because the kernels are behind what was noted before
+    } finally {
+      temporaries.release(); // last, because it may run a producer's deleter, which may throw
+    }
+  }
+
   #read(result: RawOutputs | readonly [number, string], { wanted }: PreparedRun): Record<string, Output> {
-    if (isFailure(result)) throw new OnnxRuntimeError('a run', result);
+    if (isFailure(result)) {
+      throw result[0] === OVERLAP ? new BufferError(result[1]) : new OnnxRuntimeError('a run', result);
+    }
     const values = readValues(result, wanted.length, this.#device);
     const outputs: Record<string, Output> = {};
     for (let i = 0; i < wanted.length; i++) {
@@ -319,14 +326,6 @@ export class Session {
 type OutputPlace = 'host' | 'given' | 'device';
 /** As in native/onnxruntime/device.h. */
 const placeNumbers: Readonly<Record<OutputPlace, number>> = { host: 1, given: 2, device: 3 };
-
-function endRun({ endUse, temporaries }: PreparedRun): void {
-  try {
-    endUse();
-  } finally {
-    temporaries.release(); // last, because it may run a producer's deleter, which may throw
-  }
-}
 
 type NamedValue = readonly [name: string, value: Prepared];
 
