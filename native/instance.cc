@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "bindings.h"
+#include "memory/collection.h"
 #include "wire/wire.h"
 
 namespace dlpack {
@@ -58,12 +59,7 @@ bool AddLasting(Instance* self, int64_t bytes) {
   self->lasting += bytes;
   if (bytes < 0 || self->lasting < self->lasting_limit) return false;
   self->lasting_limit = LimitAbove(self->lasting);
-  // The engine compares the total with its own limits at once, so the amount can be taken back. A large amount makes it
-  // collect at once. With a small amount it only begins to mark, which Deno does not continue while timers run.
-  const int64_t amount = 4 * self->lasting;
-  int64_t total;
-  napi_adjust_external_memory(self->env, amount, &total);
-  napi_adjust_external_memory(self->env, -amount, &total);
+  RequestCollection(self->env, 4 * self->lasting);
   return true;
 }
 

@@ -5,7 +5,7 @@
  * @module
  */
 
-import { nativeBackend } from './native/backend.js';
+import { hostBackend } from './native/backend.js';
 import { registerDisplay } from './native/display.js';
 import { loadDeviceModule } from './native/load/device-modules.js';
 import { hasNativeMemory } from './native/load/load.js';
@@ -13,7 +13,7 @@ import { registerCounts } from './native/memory/counts.js';
 import { setBackend } from './storage/backend.js';
 import { setModuleLoader } from './storage/device-backend.js';
 
-setBackend(() => (hasNativeMemory() ? nativeBackend : null));
+setBackend(() => (hasNativeMemory() ? hostBackend() : null));
 setModuleLoader(loadDeviceModule);
 registerDisplay();
 registerCounts();

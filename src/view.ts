@@ -151,7 +151,7 @@ export class TensorView<D extends DType = DType> {
     return descriptorOf(this).isContiguous;
   }
 
-  /** True when `.data` is a copy, because this runtime forbids buffers over native memory (Electron). */
+  /** True when `.data` is a copy, because this runtime forbids buffers over this memory (Electron). */
   get isDataCopied(): boolean {
     const { device, storage } = descriptorOf(this);
     return device.isHostAccessible && storage.isBufferCopied;
@@ -159,7 +159,7 @@ export class TensorView<D extends DType = DType> {
 
   /**
    * The elements as a typed array over the same memory, for contiguous, writable host tensors. The array is detached
-   * (length 0) when the last Tensor of the memory is disposed.
+   * (length 0) when the last Tensor of the memory is disposed. Electron cannot detach the memory of new tensors.
    *
    * @throws ReadOnlyError for read-only memory, LayoutError unless the tensor is contiguous, UnsupportedDeviceError if the CPU
    * cannot read it, and DisposedError after `dispose()`.

@@ -99,7 +99,10 @@ export async function collectUntil(done: () => boolean): Promise<boolean> {
   return done();
 }
 
-/** False where `.data` is a copy of native memory, as in Electron. */
+/**
+ * False where external ArrayBuffers are forbidden, as in Electron. The memory of new tensors is in SharedArrayBuffers there,
+ * which cannot be detached, and `.data` of other memory is a copy.
+ */
 export const hasExternalBuffers = environment.DLPACK_NO_EXTERNAL_BUFFERS === undefined;
 
 /** Which runtime this is. */

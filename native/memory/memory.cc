@@ -45,23 +45,46 @@ static napi_value AddressOf(Instance* self, napi_env env, uint32_t handle) {
 }
 
 // The handle of a Storage over memory that JavaScript keeps alive under a number; 0 when out of memory.
-static uint32_t HoldPinned(Instance* self, double pin, void* data, uint64_t nbytes) {
-  Storage* storage = WrapQueued(self->queue, static_cast<uint64_t>(pin), data, nbytes);
-  // Nothing is reported, because the garbage collector knows the buffer that JavaScript keeps.
-  return storage == nullptr ? 0 : Hold(self, storage, false);
+static uint32_t HoldPinned(Instance* self, double pin, void* data, uint64_t nbytes, bool is_new) {
+  Storage* storage = WrapQueued(self->queue, static_cast<uint64_t>(pin), data, nbytes, is_new);
+  // Only new memory is reported: the garbage collector knows a buffer of the program, but no SharedArrayBuffer of ours.
+  return storage == nullptr ? 0 : Hold(self, storage, is_new);
 }
 
-// pinArray(pin, array): the handle of its memory, which JavaScript keeps alive until onRelease gets the number `pin`;
-// 0 when out of memory, and undefined for other values.
-static napi_value PinArray(Instance* self, napi_env env, double pin, Elements<uint8_t> array) {
+// pinArray(pin, array, isNew): the handle of its memory, which JavaScript keeps alive until onRelease gets the number
+// `pin`; 0 when out of memory, and undefined for other values. `isNew`: it is the memory of a new tensor.
+static napi_value PinArray(Instance* self, napi_env env, double pin, Elements<uint8_t> array, bool is_new) {
   if (!IsSize(pin) || !array.is_valid) return nullptr;
-  return NewNumber(env, HoldPinned(self, pin, array.data, array.length));
+  return NewNumber(env, HoldPinned(self, pin, array.data, array.length, is_new));
 }
 
 // pinAddress(pin, address, nbytes): as pinArray, for memory at an address.
 static napi_value PinAddress(Instance* self, napi_env env, double pin, uint64_t address, double nbytes) {
   if (!IsSize(pin) || !IsSize(nbytes) || (nbytes > 0 && address < 4096)) return nullptr;
-  return NewNumber(env, HoldPinned(self, pin, reinterpret_cast<void*>(address), static_cast<uint64_t>(nbytes)));
+  return NewNumber(env, HoldPinned(self, pin, reinterpret_cast<void*>(address), static_cast<uint64_t>(nbytes), false));
+}
+
+// pinOf(handle): the number under which this instance keeps the memory of a storage; 0 for other storages.
+static double PinOf(Instance* self, napi_env, uint32_t handle) {
+  const Storage* storage = GetHeld(self, handle);
+  return storage == nullptr ? 0 : static_cast<double>(QueuedId(storage, self->queue));
+}
+
+// beforeAligned(array): the bytes from its start to the next address that is aligned for every consumer.
+static double BeforeAligned(Instance*, napi_env, Elements<uint8_t> array) {
+  const uintptr_t excess = reinterpret_cast<uintptr_t>(array.data) % platform::kAlignment;
+  return static_cast<double>(excess == 0 ? 0 : platform::kAlignment - excess);
+}
+
+static void FinalizeNothing(napi_env, void*, void*) {}
+
+// allowsExternalBuffers(): whether this runtime has ArrayBuffers over native memory.
+static bool AllowsExternalBuffers(Instance* self, napi_env env) {
+  static char byte;
+  napi_value buffer;
+  return !self->forbids_external_buffers &&
+         napi_create_external_arraybuffer(env, &byte, 1, FinalizeNothing, nullptr, &buffer) !=
+             napi_no_external_buffers_allowed;
 }
 
 // Called when JavaScript has released pinned memory.
@@ -179,6 +202,9 @@ const NamedFunction kMemoryFunctions[] = {{"allocate", Binding<Allocate>::Call},
                                           {"addressOf", Binding<AddressOf>::Call},
                                           {"pinArray", Binding<PinArray>::Call},
                                           {"pinAddress", Binding<PinAddress>::Call},
+                                          {"pinOf", Binding<PinOf>::Call},
+                                          {"beforeAligned", Binding<BeforeAligned>::Call},
+                                          {"allowsExternalBuffers", Binding<AllowsExternalBuffers>::Call},
                                           {"runReleased", RunReleasedOf},
                                           {"createBuffer", Binding<CreateBuffer>::Call},
                                           {"detachBuffer", Binding<DetachBuffer>::Call},

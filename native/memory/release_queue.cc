@@ -6,6 +6,7 @@
 
 #include "../forked.h"
 #include "../lock.h"
+#include "collection.h"
 #include "kept_blocks.h"
 
 namespace dlpack {
@@ -14,6 +15,7 @@ namespace dlpack {
 struct Released {
   ReleaseQueue* queue;
   uint64_t id;
+  uint64_t garbage;  // bytes that wait for the garbage collector from then on
   Released* next;
 };
 
@@ -26,6 +28,7 @@ struct ReleaseQueue {
   bool closed;
   bool is_woken;  // the event loop will call Drain
   Released* head;
+  uint64_t garbage;    // bytes that were released since the last requested collection; JavaScript thread
   ReleaseQueue* next;  // guarded by queues_lock
 };
 
@@ -41,9 +44,22 @@ static void FreeAll(Released* node) {
   }
 }
 
+// V8 does not count the bytes of a SharedArrayBuffer, so garbage would pile up without requests. The amount is above
+// V8's limits, so that it collects before the call returns, and a loop in one tick needs no more memory than this.
+static const uint64_t kMostGarbage = uint64_t{128} << 20;
+static const int64_t kRequestAmount = int64_t{4} << 30;
+
+static void AddGarbage(ReleaseQueue* queue, napi_env env, uint64_t bytes) {
+  queue->garbage += bytes;
+  if (queue->garbage < kMostGarbage) return;
+  queue->garbage = 0;
+  RequestCollection(env, kRequestAmount);
+}
+
 // JavaScript thread.
 static void Drain(napi_env env, napi_value on_release, ReleaseQueue* queue, bool is_from_loop) {
   Released* node;
+  uint64_t garbage = 0;
   {
     LockScope scope(&queue->lock);
     node = queue->head;
@@ -61,10 +77,12 @@ static void Drain(napi_env env, napi_value on_release, ReleaseQueue* queue, bool
       }
       napi_close_handle_scope(env, scope);
     }
+    garbage += node->garbage;
     Released* next = node->next;
     free(node);
     node = next;
   }
+  AddGarbage(queue, env, garbage);
 }
 
 // JavaScript thread, from the event loop.
@@ -138,6 +156,7 @@ ReleaseQueue* PostToAnyQueue(uint64_t id) {
   Released* node = static_cast<Released*>(malloc(sizeof(Released)));
   if (node == nullptr) return nullptr;
   node->id = id;
+  node->garbage = 0;
   LockScope scope(&queues_lock);
   for (ReleaseQueue* queue = queues; queue != nullptr; queue = queue->next) {
     node->queue = queue;
@@ -147,26 +166,45 @@ ReleaseQueue* PostToAnyQueue(uint64_t id) {
   return nullptr;
 }
 
-static void DestroyQueued(Storage* self) {
+static void ReleaseQueued(Storage* self) {
   Released* node = static_cast<Released*>(self->owner);
   FreeStorage(self);
-  Count(Counter::kImports, -1);
   // A forked process has no JavaScript thread to notify, and the lock may be held by a thread that does not exist
   // there.
   if (is_forked || !Post(node)) free(node);
 }
 
-Storage* WrapQueued(ReleaseQueue* queue, uint64_t id, void* data, uint64_t nbytes) {
+static void DestroyLent(Storage* self) {
+  Count(Counter::kImports, -1);
+  ReleaseQueued(self);
+}
+
+static void DestroyNew(Storage* self) {
+  CountStorage(self, -1);
+  ReleaseQueued(self);
+}
+
+Storage* WrapQueued(ReleaseQueue* queue, uint64_t id, void* data, uint64_t nbytes, bool is_new) {
   Released* node = static_cast<Released*>(malloc(sizeof(Released)));
   if (node == nullptr) return nullptr;
-  *node = Released{queue, id, nullptr};
-  Storage* storage = WrapStorage(data, nbytes, DestroyQueued, node, 0);
+  *node = Released{queue, id, is_new ? nbytes : 0, nullptr};
+  Storage* storage = WrapStorage(data, nbytes, is_new ? DestroyNew : DestroyLent, node, 0);
   if (storage == nullptr) {
     free(node);
     return nullptr;
   }
-  Count(Counter::kImports, 1);
+  if (is_new) {
+    CountStorage(storage, 1);
+  } else {
+    Count(Counter::kImports, 1);
+  }
   return storage;
+}
+
+uint64_t QueuedId(const Storage* storage, const ReleaseQueue* queue) {
+  if (storage->destroy != DestroyLent && storage->destroy != DestroyNew) return 0;
+  const Released* node = static_cast<const Released*>(storage->owner);
+  return node->queue == queue ? node->id : 0;
 }
 
 }  // namespace dlpack

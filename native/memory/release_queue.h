@@ -28,7 +28,12 @@ static const uint64_t kWatchBlocks = 0;
 // Any thread.
 ReleaseQueue* PostToAnyQueue(uint64_t id);
 
-// A Storage over memory that JavaScript keeps alive under `id` until the number is handed to `on_release`. Any thread.
-Storage* WrapQueued(ReleaseQueue* queue, uint64_t id, void* data, uint64_t nbytes);
+// A Storage over memory that JavaScript keeps alive under `id` until the number is handed to `on_release`. `is_new`:
+// the memory of a new tensor, whose bytes wait for the garbage collector from then on. NULL when out of memory. Any
+// thread.
+Storage* WrapQueued(ReleaseQueue* queue, uint64_t id, void* data, uint64_t nbytes, bool is_new = false);
+
+// The number under which JavaScript keeps the memory of a storage for this queue; 0 for other storages. Any thread.
+uint64_t QueuedId(const Storage* storage, const ReleaseQueue* queue);
 
 }  // namespace dlpack

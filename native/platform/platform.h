@@ -132,7 +132,10 @@ class Condition {
 
 // Memory. Any thread.
 
-// A block aligned to 256 bytes, as dlpack.h requires; XLA needs 64. NULL when out of memory.
+// The alignment of new memory, as dlpack.h requires. XLA needs 64.
+static const size_t kAlignment = 256;
+
+// A block with that alignment. NULL when out of memory.
 void* AllocateMemory(size_t nbytes);
 void FreeMemory(void* block);
 

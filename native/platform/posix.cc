@@ -150,7 +150,7 @@ void Condition::Broadcast() { pthread_cond_broadcast(SystemOf<pthread_cond_t>(st
 
 void* AllocateMemory(size_t nbytes) {
   void* data = nullptr;
-  return posix_memalign(&data, 256, nbytes) == 0 ? data : nullptr;
+  return posix_memalign(&data, kAlignment, nbytes) == 0 ? data : nullptr;
 }
 
 void FreeMemory(void* block) { free(block); }

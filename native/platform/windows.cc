@@ -170,7 +170,7 @@ void Condition::Wait(Mutex* mutex) {
 void Condition::Signal() { WakeConditionVariable(SystemOf<CONDITION_VARIABLE>(state_)); }
 void Condition::Broadcast() { WakeAllConditionVariable(SystemOf<CONDITION_VARIABLE>(state_)); }
 
-void* AllocateMemory(size_t nbytes) { return _aligned_malloc(nbytes, 256); }
+void* AllocateMemory(size_t nbytes) { return _aligned_malloc(nbytes, kAlignment); }
 void FreeMemory(void* block) { _aligned_free(block); }
 
 size_t MappedLength(size_t nbytes) { return nbytes; }

@@ -18,6 +18,8 @@ function uncurry<F>(owner: Class, name: string | symbol): F {
 
 /** The class, whose replacement would receive the buffers that arrays are made over. */
 export const Bytes: typeof Uint8Array = Uint8Array;
+/** Undefined in a page that is not isolated from other origins. */
+export const SharedBuffer: typeof SharedArrayBuffer | undefined = globalThis.SharedArrayBuffer;
 
 const TypedArray = Object.getPrototypeOf(Uint8Array) as NonNullable<Class>;
 const {

@@ -1,4 +1,4 @@
-/** The backend that Node, Bun and Deno register with the core. */
+/** The backends that Node, Bun and Deno register with the core: one for native memory, one for SharedArrayBuffers. */
 
 import { ArgumentValueError } from '../errors.js';
 import type { Backend } from '../storage/backend.js';
@@ -10,6 +10,7 @@ import { native } from './load/load.js';
 import { hostSharing } from './memory/host-sharing.js';
 import { NativeStorage } from './memory/native-storage.js';
 import { pinAddress, pinBuffer } from './memory/pin-buffer.js';
+import { allocateShared, usesSharedBuffers } from './memory/shared-buffers.js';
 import { isMainThread } from './memory/threads.js';
 import { Status } from './wire/constants.js';
 import { errorOf } from './wire/status.js';
@@ -17,18 +18,20 @@ import { freeSlot } from './wire/wire.js';
 import { AllocateRequest, WireHeader } from './wire/wire-layout.js';
 import { writeFew, writeNested } from './write-nested.js';
 
-export const nativeBackend: Backend = {
-  allocate(nbytes: number, cleared: number): Storage {
-    const binding = native();
-    const slot = freeSlot(AllocateRequest.WORDS);
-    AllocateRequest.setNbytes(slot, nbytes);
-    AllocateRequest.setCleared(slot, cleared);
-    WireHeader.setSlot(slot);
-    binding.allocate();
-    const status = AllocateRequest.status(slot);
-    if (status !== Status.ok) throw errorOf(status, nbytes);
-    return new NativeStorage(AllocateRequest.handle(slot), nbytes, false);
-  },
+function allocate(nbytes: number, cleared: number): Storage {
+  const binding = native();
+  const slot = freeSlot(AllocateRequest.WORDS);
+  AllocateRequest.setNbytes(slot, nbytes);
+  AllocateRequest.setCleared(slot, cleared);
+  WireHeader.setSlot(slot);
+  binding.allocate();
+  const status = AllocateRequest.status(slot);
+  if (status !== Status.ok) throw errorOf(status, nbytes);
+  return new NativeStorage(AllocateRequest.handle(slot), nbytes, false);
+}
+
+const nativeBackend: Backend = {
+  allocate,
   // A worker's heap ends with the worker, so there the caller copies the memory once, into native memory.
   adopt: (buffer: ArrayBuffer): Storage | null =>
     isMainThread() ? pinBuffer(buffer, 0, bufferLength(buffer) as number) : null,
@@ -49,3 +52,20 @@ export const nativeBackend: Backend = {
   sharing: hostSharing,
   overlaps,
 };
+
+/** Allocates nothing in native code. */
+const sharedBackend: Backend = {
+  ...nativeBackend,
+  allocate: (nbytes, cleared) => (nbytes === 0 ? null : allocateShared(nbytes)) ?? allocate(nbytes, cleared),
+  writeNested: () => null,
+  writeFew: () => null,
+  copy: () => null,
+};
+
+let chosen: Backend | null = null;
+
+/** The backend for this runtime. It is chosen at the first use. */
+export function hostBackend(): Backend {
+  chosen ??= usesSharedBuffers() ? sharedBackend : nativeBackend;
+  return chosen;
+}

@@ -39,9 +39,14 @@ export interface Binding {
   /** The address of the first byte of a storage; undefined for a wrong handle. */
   addressOf(handle: number): bigint | undefined;
   /** The handle of memory that JavaScript keeps under a number; 0 when out of memory. */
-  pinArray(pin: number, array: Uint8Array): number | undefined;
+  pinArray(pin: number, array: Uint8Array, isNew: boolean): number | undefined;
   /** As `pinArray`; undefined for an address that cannot be right. */
   pinAddress(pin: number, address: bigint, nbytes: number): number | undefined;
+  /** The number of the pin of a storage of this instance; 0 for other storages. */
+  pinOf(handle: number): number;
+  /** The bytes from the start of an array to the next address that is aligned for every consumer. */
+  beforeAligned(array: Uint8Array): number;
+  allowsExternalBuffers(): boolean;
   runReleased(): void;
   createBuffer(): ArrayBuffer | undefined;
   detachBuffer(buffer: ArrayBuffer): boolean;

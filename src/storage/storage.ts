@@ -62,7 +62,7 @@ export abstract class Storage {
   /** The release that runs when the garbage collector finds the storage unreachable. Must not refer to the storage. */
   abstract makeOwner(): Owner;
 
-  /** The offset of byte 0 in {@link buffer}. */
+  /** The offset of byte 0 in {@link buffer}, once that has been called. */
   abstract readonly start: number;
 
   /** The host memory. Throws when there is none, or when its owner detached or shrank it. */

@@ -1,19 +1,18 @@
 import { DLPACK, fromDLPack, Tensor } from 'dlpack';
 import { exportManaged, importManaged } from 'dlpack/native';
-import { equal, ok } from '../assert.js';
-import { hasExternalBuffers, test } from '../harness.js';
+import { ok } from '../assert.js';
+import { test } from '../harness.js';
 
 test('sharesMemory: an import of an export, and an array over native memory', () => {
   const x = Tensor.arange(6, 'float32');
   const imported = importManaged(exportManaged(x));
   ok(imported.sharesMemory(x) && x.sharesMemory(imported));
   ok(!imported.slice([3, 6]).sharesMemory(x.slice([0, 3])));
-  // Where external ArrayBuffers are forbidden, `.data` is a copy.
-  equal(imported.slice([3, 6]).sharesMemory(x.data.subarray(3)), hasExternalBuffers);
+  ok(imported.slice([3, 6]).sharesMemory(x.data.subarray(3)));
   const wrapped = Tensor.wrap(x.data);
-  equal([wrapped.sharesMemory(imported), imported.sharesMemory(wrapped)], [hasExternalBuffers, hasExternalBuffers]);
+  ok(wrapped.sharesMemory(imported) && imported.sharesMemory(wrapped));
   ok(!importManaged(exportManaged(x.copy())).sharesMemory(x));
-  equal(fromDLPack({ [DLPACK]: () => x[DLPACK]() }).sharesMemory(x), hasExternalBuffers);
+  ok(fromDLPack({ [DLPACK]: () => x[DLPACK]() }).sharesMemory(x));
 });
 
 test('sharesMemory: adopted memory, and a copy for native code', () => {

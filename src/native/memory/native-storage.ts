@@ -1,15 +1,17 @@
 /** NativeStorage: native memory to which this environment holds one reference. */
 
+import { bufferOf } from '../../base/primordials.js';
 import { BufferError } from '../../errors.js';
 import { collectLater, collectNever, type Owner } from '../../storage/collect.js';
 import { forget, isDebug, record } from '../../storage/debug.js';
 import { detach } from '../../storage/detach.js';
-import { type ElementKind, isDetached, Storage } from '../../storage/storage.js';
+import { type ElementKind, isDetached, isShared, regionOf, Storage } from '../../storage/storage.js';
 import { native } from '../load/load.js';
 import { Status, Wire } from '../wire/constants.js';
 import { errorOf } from '../wire/status.js';
 import { enter, leave } from '../wire/wire.js';
 import { BufferRequest, WireHeader } from '../wire/wire-layout.js';
+import { pinnedMemory } from './pins.js';
 import { runtimeRules } from './threads.js';
 
 /** A buffer over as many bytes causes a garbage collection, because the engine counts the bytes of buffers. */
@@ -33,8 +35,10 @@ class Handle implements Owner {
 }
 
 export class NativeStorage extends Storage {
-  private cached: ArrayBuffer | null = null;
-  private isCopy = false;
+  start = 0;
+  private cached: ArrayBufferLike | null = null;
+  /** What `cached` is: an external buffer, a copy, or the SharedArrayBuffer in which the memory is. */
+  private kind: 'external' | 'copy' | 'shared' = 'external';
   private owner: Handle | null = null;
 
   /** Takes over the reference that native code added to the table of this environment. */
@@ -48,10 +52,6 @@ export class NativeStorage extends Storage {
     super(nbytes);
     collectLater(this);
     if (isDebug()) record('storage', handle, this);
-  }
-
-  get start(): number {
-    return 0;
   }
 
   makeOwner(): Owner {
@@ -79,12 +79,21 @@ export class NativeStorage extends Storage {
   /**
    * Detaches typed arrays after an explicit dispose, so that they do not keep the memory. Not used when the garbage
    * collector releases the storage, because the program may still use a typed array. Returns false if a program moved
-   * the memory to another buffer, which keeps it.
+   * the memory to another buffer, which keeps it, and for a SharedArrayBuffer, which cannot be detached.
    */
   private detach(): boolean {
     const buffer = this.cached as ArrayBuffer;
     this.cached = null;
-    return detach(buffer, native().detachBuffer);
+    return this.kind !== 'shared' && detach(buffer, native().detachBuffer);
+  }
+
+  /** Says which part of a SharedArrayBuffer the memory is. */
+  showIn(memory: Uint8Array): ArrayBufferLike {
+    const { buffer, start } = regionOf(memory);
+    this.kind = 'shared';
+    this.start = start;
+    this.cached = buffer;
+    return buffer;
   }
 
   get address(): bigint {
@@ -95,12 +104,12 @@ export class NativeStorage extends Storage {
 
   override get isBufferCopied(): boolean {
     this.buffer();
-    return this.isCopy;
+    return this.kind === 'copy';
   }
 
-  buffer(): ArrayBuffer {
+  buffer(): ArrayBufferLike {
     if (this.isShown(this.cached)) {
-      if (this.isCopy) this.refresh(this.cached);
+      if (this.kind === 'copy') this.refresh(this.cached);
       return this.cached;
     }
     this.cached = this.create();
@@ -117,11 +126,12 @@ export class NativeStorage extends Storage {
   }
 
   /** False without a buffer, or if a program detached it. The memory still exists and gets a new buffer. */
-  private isShown(buffer: ArrayBuffer | null): buffer is ArrayBuffer {
-    return buffer !== null && (this.nbytes === 0 ? !isDetached(buffer) : buffer.byteLength === this.nbytes);
+  private isShown(buffer: ArrayBufferLike | null): buffer is ArrayBufferLike {
+    if (buffer === null || this.kind === 'shared') return buffer !== null;
+    return this.nbytes === 0 ? !isDetached(buffer) : buffer.byteLength === this.nbytes;
   }
 
-  private create(): ArrayBuffer {
+  private create(): ArrayBufferLike {
     // Runtimes disagree about buffers over NULL, and an empty tensor needs no memory.
     if (this.nbytes === 0) return new ArrayBuffer(0);
     const { maxLength } = runtimeRules();
@@ -138,18 +148,25 @@ export class NativeStorage extends Storage {
     if (buffer !== undefined) return buffer;
     const status = BufferRequest.status(slot);
     if (status !== Status.noExternalBuffers) throw errorOf(status, this.nbytes);
+    return this.createWithout();
+  }
+
+  /** Without external buffers: the SharedArrayBuffer in which this thread keeps the memory, or else a copy. */
+  private createWithout(): ArrayBufferLike {
+    const pinned = pinnedMemory(native().pinOf(this.handle));
+    if (pinned !== null && isShared(bufferOf(pinned))) return this.showIn(pinned);
     const copy = new ArrayBuffer(this.nbytes);
-    this.isCopy = true;
+    this.kind = 'copy';
     this.refresh(copy);
     return copy;
   }
 
-  private refresh(copy: ArrayBuffer): void {
+  private refresh(copy: ArrayBufferLike): void {
     copyBytes(this.handle, () => native().readInto(new Uint8Array(copy)));
   }
 
   override commit(): void {
-    if (!this.isCopy || !this.isShown(this.cached)) return;
+    if (this.kind !== 'copy' || !this.isShown(this.cached)) return;
     const { cached } = this;
     copyBytes(this.handle, () => native().writeFrom(new Uint8Array(cached)));
   }

@@ -1,6 +1,6 @@
 /** JavaScript memory that is kept alive for native code. */
 
-import { Bytes } from '../../base/primordials.js';
+import { Bytes, byteLengthOf } from '../../base/primordials.js';
 import { native } from '../load/load.js';
 import { Status } from '../wire/constants.js';
 import { errorOf } from '../wire/status.js';
@@ -21,7 +21,15 @@ class PinnedStorage extends NativeStorage {
 export function pinBuffer(buffer: ArrayBufferLike, start: number, nbytes: number): NativeStorage {
   const binding = native();
   const array = new Bytes(buffer, start, nbytes);
-  return keep(buffer, nbytes, Status.napi, (id) => binding.pinArray(id, array));
+  return keep(array, nbytes, Status.napi, (id) => binding.pinArray(id, array, false));
+}
+
+/** A storage over the memory of a new tensor, in a SharedArrayBuffer of this package. */
+export function pinNew(array: Uint8Array): NativeStorage {
+  const binding = native();
+  const storage = keep(array, byteLengthOf(array), Status.napi, (id) => binding.pinArray(id, array, true));
+  storage.showIn(array);
+  return storage;
 }
 
 /**

@@ -2,8 +2,8 @@
  * Pins: values that JavaScript keeps alive for native code, by number, until their last native reference is released.
  */
 
-/** A buffer to keep alive, or a deleter to call later. */
-export type Pinned = ArrayBufferLike | (() => void);
+/** Memory of a buffer to keep alive, or a deleter to call later. */
+export type Pinned = Uint8Array | (() => void);
 
 // A plain object, because patched methods of Map would receive private buffers.
 const pins: Record<number, Pinned> = Object.create(null) as Record<number, Pinned>;
@@ -29,6 +29,12 @@ export function released(id: number): void {
     // A foreign deleter threw. Another thread, the garbage collector, or the disposal of another tensor may have released
     // the memory, so there is no caller to report to.
   }
+}
+
+/** The memory that is pinned under a number; null for other numbers. */
+export function pinnedMemory(id: number): Uint8Array | null {
+  const pinned = pins[id];
+  return pinned === undefined || typeof pinned === 'function' ? null : pinned;
 }
 
 /** Removes a pin that native code did not take over, without calling its deleter. */

@@ -65,6 +65,13 @@ testWith(missing.numpy as string | false, 'the memory of a loop in one tick does
   ok(grown < MOST_MIB, `${grown} MiB`);
 });
 
+testWith(missing.numpy as string | false, 'without external buffers, Python keeps and releases the memory', () => {
+  const { code, output } = runChild(import.meta.url, './children/no-external-buffers.js', {
+    env: { DLPACK_NO_EXTERNAL_BUFFERS: '1' },
+  });
+  equal([code, output.trim()], [0, 'kept and released']);
+});
+
 for (const how of ['exit', 'shutdown']) {
   testWith(pythonMissing, `references that wait for another thread are dropped first: ${how}`, () => {
     const { code, output } = runChild(import.meta.url, './children/releases-at-exit.js', { args: [how] });

@@ -1,4 +1,4 @@
-import type { DType } from 'dlpack';
+import type { DType, TypedArray } from 'dlpack';
 import { equal, ok, rejects, throws } from '../../assert.js';
 import { cores } from '../../cores.js';
 import { test } from '../../harness.js';
@@ -21,6 +21,11 @@ const ranges: [DType, number | bigint, number | bigint][] = [
   ['uint64', 0n, 2n ** 64n - 1n],
   ['uint128', 0n, 2n ** 128n - 1n],
 ];
+
+/** The bits of all elements, as integers. */
+function bitsOf(floats: TypedArray, integers: typeof Uint32Array | typeof BigUint64Array): (number | bigint)[] {
+  return [...new integers(floats.buffer as ArrayBuffer, floats.byteOffset, floats.length)];
+}
 
 for (const [core, { Tensor }] of cores) {
   test(`${core}: floats beyond the range of an integer type become its limits, and NaN becomes zero`, () => {
@@ -80,18 +85,18 @@ for (const [core, { Tensor }] of cores) {
   test(`${core}: casts turn every NaN into the positive quiet NaN, and copies keep the bits`, () => {
     const bits = new Uint32Array([0xffc12345, 0x7f800001, 0xff800001, 0x7fc00000]);
     const floats = Tensor.wrap(new Float32Array(bits.buffer));
-    equal([...new Uint32Array(floats.copy().data.buffer)], [...bits]);
-    equal([...new Uint32Array(floats.flip().copy().data.buffer)], [...bits].reverse());
-    equal([...new BigUint64Array(floats.astype('float64').data.buffer)], new Array(4).fill(0x7ff8000000000000n));
+    equal(bitsOf(floats.copy().data, Uint32Array), [...bits]);
+    equal(bitsOf(floats.flip().copy().data, Uint32Array), [...bits].reverse());
+    equal(bitsOf(floats.astype('float64').data, BigUint64Array), new Array(4).fill(0x7ff8000000000000n));
     equal([...floats.astype('bfloat16').data], new Array(4).fill(0x7fc0));
     const half = floats.astype('float16').data;
     equal([...new Uint16Array(half.buffer, half.byteOffset, 4)], new Array(4).fill(0x7e00));
     const brain = Tensor.wrap(new Uint16Array([0xffc1, 0x7f81]), { dtype: 'bfloat16' });
-    equal([...new Uint32Array(brain.astype('float32').data.buffer)], [0x7fc00000, 0x7fc00000]);
+    equal(bitsOf(brain.astype('float32').data, Uint32Array), [0x7fc00000, 0x7fc00000]);
     const halves = Tensor.wrap(new Uint16Array([0xfe01, 0x7c01]), { dtype: 'float16' });
-    equal([...new Uint32Array(halves.astype('float32').data.buffer)], [0x7fc00000, 0x7fc00000]);
+    equal(bitsOf(halves.astype('float32').data, Uint32Array), [0x7fc00000, 0x7fc00000]);
     const wide = Tensor.wrap(new BigUint64Array([0xfff8000000000001n, 0x7ff0000000000001n]), { dtype: 'float64' });
-    equal([...new Uint32Array(wide.astype('float32').data.buffer)], [0x7fc00000, 0x7fc00000]);
+    equal(bitsOf(wide.astype('float32').data, Uint32Array), [0x7fc00000, 0x7fc00000]);
   });
 
   test(`${core}: bool, complex and lanes`, () => {
