@@ -7,7 +7,7 @@ const { make, dispose, take, bytes, write, release } = createRequire(import.meta
 );
 
 const tensorOf = ({ dtype, shape, bytes: elements, isPadded }, flags) =>
-  make(elements, BigInt64Array.from(shape, BigInt), dtype.code, dtype.bits, dtype.lanes, flags | (isPadded ? 4 : 0));
+  make(elements, [...shape], dtype.code, dtype.bits, dtype.lanes, flags | (isPadded ? 4 : 0));
 
 export default {
   name: 'the C library',

@@ -1,11 +1,9 @@
-// A tensor library in C on node_api.h, written from docs/spec.md alone: it includes neither dlpack_napi.h nor anything
-// else of this repository. Rule numbers are those of that page. Link it with -Wl,-z,nodelete (7.5).
-//
-//   make(bytes, shape: BigInt64Array, code, bits, lanes, flags)   a tensor with the methods of the protocol
-//   dispose(tensor)
-//   take(producer, copy)   { shape } over the memory of another library, which must be a native external
-//   bytes(taken), write(taken, index, value), release(taken)
+/*
+ * A library of tensors in C, written from docs/spec.md alone. Numbers in comments are its rules. It exports its memory
+ * as an external, or as a buffer to consumers in JavaScript, and takes externals. It needs only Node-API 8.
+ */
 #define NAPI_VERSION 8
+#include <math.h>
 #include <node_api.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -13,679 +11,824 @@
 #include <stdlib.h>
 #include <string.h>
 
-// dlpack.h 1.3
+/* The structs of dlpack.h 1.3. */
 typedef struct {
-  uint32_t major, minor;
-} DLPackVersion;
-typedef struct {
-  int32_t device_type, device_id;
-} DLDevice;
-typedef struct {
-  uint8_t code, bits;
+  uint8_t code;
+  uint8_t bits;
   uint16_t lanes;
-} DLDataType;
-typedef struct {
-  void* data;
-  DLDevice device;
-  int32_t ndim;
-  DLDataType dtype;
-  int64_t* shape;
-  int64_t* strides;
-  uint64_t byte_offset;
-} DLTensor;
-typedef struct DLManagedTensorVersioned {
-  DLPackVersion version;
+} DataType;
+
+typedef struct Managed {
+  struct {
+    uint32_t major, minor;
+  } version;
   void* manager_ctx;
-  void (*deleter)(struct DLManagedTensorVersioned*);
+  void (*deleter)(struct Managed*);
   uint64_t flags;
-  DLTensor dl_tensor;
-} DLManagedTensorVersioned;
+  struct {
+    void* data;
+    struct {
+      int32_t type, id;
+    } device;
+    int32_t ndim;
+    DataType dtype;
+    int64_t* shape;
+    int64_t* strides;
+    uint64_t byte_offset;
+  } tensor;
+} Managed;
 
-enum { kReadOnly = 1, kIsCopied = 2, kIsPadded = 4, kMaxAxes = 64 };
+enum { READ_ONLY = 1, IS_COPIED = 2, IS_PADDED = 4 };
+enum { MAX_AXES = 64 };
+#define MAX_SAFE_INTEGER ((1LL << 53) - 1)
 
-static const napi_type_tag kExternalTag = {0x6d5d3d0f9c1e4b57ULL, 0x8f0a646c7061636bULL};
-static const napi_type_tag kTensorTag = {0x5a0f5e0e1f7c4c52ULL, 1};
-static const napi_type_tag kTakenTag = {0x5a0f5e0e1f7c4c52ULL, 2};
+/* Errors. A function that fails has thrown, and returns NULL or false. */
 
-// ---------------------------------------------------------------- errors and values
+static void throw_named(napi_env env, const char* name, const char* message) {
+  napi_value error, text, tag;
+  if (napi_create_string_utf8(env, message, NAPI_AUTO_LENGTH, &text) != napi_ok) return;
+  if (napi_create_string_utf8(env, name, NAPI_AUTO_LENGTH, &tag) != napi_ok) return;
+  if (napi_create_error(env, NULL, text, &error) != napi_ok) return;
+  if (napi_set_named_property(env, error, "name", tag) == napi_ok) napi_throw(env, error);
+}
 
-static napi_value Throw(napi_env env, const char* tag, const char* why) {
-  napi_value message, error, name;
-  napi_create_string_utf8(env, why, NAPI_AUTO_LENGTH, &message);
-  napi_create_error(env, NULL, message, &error);
-  napi_create_string_utf8(env, tag, NAPI_AUTO_LENGTH, &name);
-  napi_set_named_property(env, error, "tag", name);
-  napi_throw(env, error);
+static void* type_error(napi_env env, const char* message) {
+  napi_throw_type_error(env, NULL, message);
   return NULL;
 }
 
-static napi_valuetype TypeOf(napi_env env, napi_value value) {
+static void* buffer_error(napi_env env, const char* message) {
+  throw_named(env, "BufferError", message);
+  return NULL;
+}
+
+/* For calls of Node-API. Keeps the exception of JavaScript code that such a call ran. */
+static bool is_ok(napi_env env, napi_status status) {
+  bool is_pending = false;
+  if (status == napi_ok) return true;
+  napi_is_exception_pending(env, &is_pending);
+  if (!is_pending) throw_named(env, "Error", "A call of Node-API failed");
+  return false;
+}
+#define TRY(call) \
+  if (!is_ok(env, call)) return NULL
+
+/* Elements */
+
+static bool is_one_of(int value, const int* values, size_t count) {
+  for (size_t i = 0; i < count; ++i)
+    if (values[i] == value) return true;
+  return false;
+}
+#define IS_ONE_OF(value, ...) is_one_of(value, (const int[]){__VA_ARGS__}, sizeof((int[]){__VA_ARGS__}) / sizeof(int))
+
+/* The widths of each type code (3.8). We refuse all others (3.13). */
+static bool is_known(DataType dtype) {
+  const int bits = dtype.bits;
+  if (dtype.lanes == 0) return false;
+  if (dtype.code <= 1) return IS_ONE_OF(bits, 1, 2, 4, 8, 16, 32, 64, 128); /* integers */
+  if (dtype.code == 2) return IS_ONE_OF(bits, 16, 32, 64, 128);             /* floats */
+  if (dtype.code == 3) return bits == 64;                                   /* opaque handles */
+  if (dtype.code == 4) return bits == 16;                                   /* bfloat */
+  if (dtype.code == 5) return IS_ONE_OF(bits, 32, 64, 128);                 /* complex */
+  if (dtype.code <= 14) return bits == 8;                                   /* bool, float8 */
+  if (dtype.code <= 16) return bits == 6;                                   /* float6 */
+  return dtype.code == 17 && bits == 4;                                     /* float4 */
+}
+
+/* Bits from one element to the next. */
+static uint64_t width_of(DataType dtype, uint64_t flags) {
+  const uint64_t width = (uint64_t)dtype.bits * dtype.lanes;
+  return (flags & IS_PADDED) != 0 ? (width + 7) / 8 * 8 : width;
+}
+
+/* Bytes to which the first element is aligned (3.5). */
+static uint64_t alignment_of(DataType dtype) {
+  const uint64_t bytes = dtype.bits / (dtype.code == 5 ? 16 : 8);
+  return bytes == 0 ? 1 : bytes > 8 ? 8 : bytes;
+}
+
+/* Copies an element. Places are in bits, and bit 0 of a byte is its lowest (3.8). */
+static void copy_bits(const uint8_t* from, int64_t from_bit, uint8_t* to, int64_t to_bit, uint64_t width) {
+  if (from_bit % 8 == 0 && to_bit % 8 == 0 && width % 8 == 0) {
+    memcpy(to + to_bit / 8, from + from_bit / 8, width / 8);
+    return;
+  }
+  for (const int64_t end = from_bit + (int64_t)width; from_bit < end; ++from_bit, ++to_bit) {
+    /* Shifts, because a place before the first element is negative, and division rounds towards zero. */
+    const int bit = (from[from_bit >> 3] >> (from_bit & 7)) & 1;
+    to[to_bit >> 3] = (uint8_t)((to[to_bit >> 3] & ~(1 << (to_bit & 7))) | (bit << (to_bit & 7)));
+  }
+}
+
+static void row_major(int ndim, const int64_t* shape, int64_t* strides) {
+  int64_t step = 1;
+  for (int i = ndim - 1; i >= 0; --i) {
+    strides[i] = step;
+    if (shape[i] > 0) step *= shape[i];
+  }
+}
+
+/* The number of elements, or -1 if the product of the lengths that are not zero is no safe integer (3.6). */
+static int64_t count_of(int ndim, const int64_t* shape) {
+  __int128 product = 1;
+  bool is_empty = false;
+  for (int i = 0; i < ndim; ++i) {
+    if (shape[i] == 0) is_empty = true;
+    if (shape[i] != 0) product *= shape[i];
+    if (shape[i] < 0 || product > MAX_SAFE_INTEGER) return -1;
+  }
+  return is_empty ? 0 : (int64_t)product;
+}
+
+/* Memory that a tensor and its exports own together. The last of them frees it, on any thread. */
+typedef struct {
+  atomic_int owners;
+  _Alignas(16) uint8_t bytes[];
+} Block;
+
+static Block* new_block(const void* bytes, size_t length) {
+  Block* block = malloc(sizeof(Block) + length);
+  if (block == NULL) return NULL;
+  atomic_init(&block->owners, 1);
+  memcpy(block->bytes, bytes, length);
+  return block;
+}
+
+static Block* share(Block* block) {
+  atomic_fetch_add(&block->owners, 1);
+  return block;
+}
+
+static void drop(Block* block) {
+  if (atomic_fetch_sub(&block->owners, 1) == 1) free(block);
+}
+
+/* The tensor, which is a producer. Its elements are in row-major order, without gaps. */
+typedef struct {
+  Block* block; /* NULL once disposed */
+  size_t length;
+  DataType dtype;
+  uint64_t flags;
+  int ndim;
+  int64_t shape[MAX_AXES];
+  int64_t strides[MAX_AXES];
+} Tensor;
+
+/* What an external carries: the struct, the arrays in it, and a share of the memory. */
+typedef struct {
+  Managed managed;
+  Block* block;
+  int64_t shape[MAX_AXES];
+  int64_t strides[MAX_AXES];
+} Export;
+
+/* Any thread, also after the environment has ended: no Node-API (7.5). */
+static void delete_export(Managed* managed) {
+  Export* self = managed->manager_ctx;
+  drop(self->block);
+  free(self);
+}
+
+/* Takes over the block. NULL without memory. */
+static Managed* new_export(const Tensor* tensor, Block* block, uint64_t flags) {
+  Export* self = calloc(1, sizeof(Export));
+  if (self == NULL) {
+    drop(block);
+    return NULL;
+  }
+  self->block = block;
+  memcpy(self->shape, tensor->shape, sizeof(self->shape));
+  memcpy(self->strides, tensor->strides, sizeof(self->strides));
+  self->managed = (Managed){.version = {1, 3}, .manager_ctx = self, .deleter = delete_export, .flags = flags};
+  self->managed.tensor.data = block->bytes;
+  self->managed.tensor.device.type = 1;
+  self->managed.tensor.ndim = tensor->ndim;
+  self->managed.tensor.dtype = tensor->dtype;
+  self->managed.tensor.shape = self->shape;
+  self->managed.tensor.strides = self->strides;
+  return &self->managed;
+}
+
+static void release(Managed* managed) {
+  if (managed != NULL && managed->deleter != NULL) managed->deleter(managed);
+}
+
+/* The external (7.1) */
+
+static const napi_type_tag external_tag = {0x6d5d3d0f9c1e4b57, 0x8f0a646c7061636b};
+
+static void finalize_cell(napi_env env, void* cell, void* hint) {
+  (void)env, (void)hint;
+  Managed* managed = *(Managed**)cell;
+  free(cell);
+  release(managed);
+}
+
+static napi_value wrap_external(napi_env env, Managed* managed) {
+  napi_value external;
+  Managed** cell = malloc(sizeof(Managed*));
+  napi_status status = napi_generic_failure;
+  if (cell != NULL) {
+    *cell = managed;
+    status = napi_create_external(env, cell, finalize_cell, NULL, &external);
+    if (status != napi_ok) free(cell);
+  }
+  if (status != napi_ok) release(managed);
+  TRY(status);
+  TRY(napi_type_tag_object(env, external, &external_tag)); /* on failure the finalizer releases */
+  return external;
+}
+
+/* JavaScript values */
+
+static napi_value symbol_for(napi_env env, const char* key) {
+  napi_value global, symbol, make, name, result;
+  TRY(napi_get_global(env, &global));
+  TRY(napi_get_named_property(env, global, "Symbol", &symbol));
+  TRY(napi_get_named_property(env, symbol, "for", &make));
+  TRY(napi_create_string_utf8(env, key, NAPI_AUTO_LENGTH, &name));
+  TRY(napi_call_function(env, symbol, make, 1, &name, &result));
+  return result;
+}
+
+static napi_valuetype type_of(napi_env env, napi_value value) {
   napi_valuetype type = napi_undefined;
   napi_typeof(env, value, &type);
   return type;
 }
 
-static bool IsAbsent(napi_env env, napi_value value) {
-  napi_valuetype type = TypeOf(env, value);
-  return type == napi_undefined || type == napi_null;
+static bool is_absent(napi_env env, napi_value value) {
+  return IS_ONE_OF(type_of(env, value), napi_undefined, napi_null);
 }
 
-static napi_value Number(napi_env env, int64_t number) {
-  napi_value value;
-  napi_create_int64(env, number, &value);
-  return value;
+static bool set_number(napi_env env, napi_value object, const char* name, double value) {
+  napi_value number;
+  return is_ok(env, napi_create_double(env, value, &number)) &&
+         is_ok(env, napi_set_named_property(env, object, name, number));
 }
 
-static void Set(napi_env env, napi_value object, const char* name, napi_value value) {
-  napi_set_named_property(env, object, name, value);
-}
-
-// A non-negative safe integer (2.3.3).
-static bool GetCount(napi_env env, napi_value value, int64_t* out) {
-  double number;
-  if (TypeOf(env, value) != napi_number || napi_get_value_double(env, value, &number) != napi_ok) return false;
-  if (!(number >= 0 && number <= 9007199254740991.0) || number != (double)(int64_t)number) return false;
-  *out = (int64_t)number;
-  return true;
-}
-
-// Symbol.for(name). Node-API has it only from version 9 on.
-static napi_value SymbolFor(napi_env env, const char* name) {
-  napi_value global, symbol, function, argument, result = NULL;
-  napi_get_global(env, &global);
-  napi_get_named_property(env, global, "Symbol", &symbol);
-  napi_get_named_property(env, symbol, "for", &function);
-  napi_create_string_utf8(env, name, NAPI_AUTO_LENGTH, &argument);
-  napi_call_function(env, symbol, function, 1, &argument, &result);
-  return result;
-}
-
-// ---------------------------------------------------------------- dtypes
-
-static bool IsKnown(DLDataType t) {
-  if (t.lanes == 0) return false;
-  switch (t.code) {
-    case 0:
-    case 1:
-      return t.bits == 1 || t.bits == 2 || t.bits == 4 || t.bits == 8 || t.bits == 16 || t.bits == 32 || t.bits == 64 ||
-             t.bits == 128;
-    case 2: return t.bits == 16 || t.bits == 32 || t.bits == 64 || t.bits == 128;
-    case 4: return t.bits == 16;
-    case 5: return t.bits == 32 || t.bits == 64 || t.bits == 128;
-    case 6: return t.bits == 8;
-    case 15:
-    case 16: return t.bits == 6;
-    case 17: return t.bits == 4;
-    default: return t.code >= 7 && t.code <= 14 && t.bits == 8;
+static napi_value numbers_of(napi_env env, const int64_t* values, int count) {
+  napi_value array, number;
+  TRY(napi_create_array_with_length(env, (size_t)count, &array));
+  for (int i = 0; i < count; ++i) {
+    TRY(napi_create_int64(env, values[i], &number));
+    TRY(napi_set_element(env, array, (uint32_t)i, number));
   }
-}
-
-static uint64_t WidthOf(DLDataType t, uint64_t flags) {
-  uint64_t width = (uint64_t)t.bits * t.lanes;
-  return (flags & kIsPadded) != 0 ? (width + 7) / 8 * 8 : width;
-}
-
-static uint64_t AlignmentOf(DLDataType t) {
-  uint64_t scalar = t.code == 5 ? t.bits / 2u : t.bits;
-  uint64_t bytes = scalar < 8 ? 1 : scalar / 8;
-  return bytes > 8 ? 8 : bytes;
-}
-
-// ---------------------------------------------------------------- memory
-
-// A block that a tensor and its exports share.
-typedef struct {
-  atomic_int users;
-  size_t size;
-  _Alignas(64) uint8_t bytes[];
-} Block;
-
-static Block* NewBlock(size_t size) {
-  Block* block = aligned_alloc(64, (sizeof(Block) + size + 63) / 64 * 64);
-  if (block == NULL) return NULL;
-  atomic_init(&block->users, 1);
-  block->size = size;
-  return block;
-}
-
-// Any thread.
-static void Leave(Block* block) {
-  if (atomic_fetch_sub(&block->users, 1) == 1) free(block);
-}
-
-// ---------------------------------------------------------------- producer
-
-typedef struct {
-  Block* block;  // NULL once disposed
-  uint64_t flags;
-  DLDataType dtype;
-  int32_t ndim;
-  int64_t shape[kMaxAxes];
-  int64_t strides[kMaxAxes];
-} Tensor;
-
-static void FinalizeTensor(napi_env env, void* data, void* hint) {
-  Tensor* tensor = data;
-  (void)env;
-  (void)hint;
-  if (tensor->block != NULL) Leave(tensor->block);
-  free(tensor);
-}
-
-typedef struct {
-  int64_t major;
-  bool has_version, has_device, has_stream, is_native, is_only;
-  int64_t device_type;
-  int copy;  // -1 null, 0 false, 1 true
-} Request;
-
-static bool Bad(napi_env env, const char* why) {
-  Throw(env, "TypeError", why);
-  return false;
-}
-
-// Reads each field once (2.3).
-static bool ReadRequest(napi_env env, napi_value value, Request* request) {
-  static const char* const names[] = {"maxVersion", "device", "copy", "stream", "native"};
-  napi_value fields[5];
-  memset(request, 0, sizeof(*request));
-  request->copy = -1;
-  if (IsAbsent(env, value)) return true;
-  if (TypeOf(env, value) != napi_object) return Bad(env, "a request is an object");
-  for (int i = 0; i < 5; ++i)
-    if (napi_get_named_property(env, value, names[i], &fields[i]) != napi_ok) return false;
-  if (!IsAbsent(env, fields[0])) {
-    bool is_array = false;
-    uint32_t length = 0;
-    napi_value parts[2];
-    int64_t minor;
-    napi_is_array(env, fields[0], &is_array);
-    if (is_array) napi_get_array_length(env, fields[0], &length);
-    if (length != 2) return Bad(env, "maxVersion is [major, minor]");
-    for (uint32_t i = 0; i < 2; ++i)
-      if (napi_get_element(env, fields[0], i, &parts[i]) != napi_ok) return false;
-    if (!GetCount(env, parts[0], &request->major) || !GetCount(env, parts[1], &minor))
-      return Bad(env, "maxVersion has two non-negative integers");
-    request->has_version = true;
-  }
-  if (!IsAbsent(env, fields[1])) {
-    napi_value type, id;
-    int64_t number;
-    if (TypeOf(env, fields[1]) != napi_object) return Bad(env, "device is { type, id }");
-    if (napi_get_named_property(env, fields[1], "type", &type) != napi_ok) return false;
-    if (napi_get_named_property(env, fields[1], "id", &id) != napi_ok) return false;
-    if (!GetCount(env, type, &request->device_type) || !GetCount(env, id, &number))
-      return Bad(env, "device is { type, id }");
-    request->has_device = true;
-  }
-  if (!IsAbsent(env, fields[2])) {
-    bool copy = false;
-    if (napi_get_value_bool(env, fields[2], &copy) != napi_ok) return Bad(env, "copy is a boolean");
-    request->copy = copy;
-  }
-  if (!IsAbsent(env, fields[3])) {
-    if (TypeOf(env, fields[3]) != napi_bigint) return Bad(env, "stream is a bigint");
-    request->has_stream = true;
-  }
-  if (!IsAbsent(env, fields[4])) {
-    char text[8] = "";
-    size_t length = 0;
-    if (napi_get_value_bool(env, fields[4], &request->is_native) != napi_ok) {
-      if (napi_get_value_string_utf8(env, fields[4], text, sizeof(text), &length) != napi_ok ||
-          strcmp(text, "only") != 0)
-        return Bad(env, "native is a boolean or 'only'");
-      request->is_only = request->is_native = true;
-    }
-  }
-  return true;
-}
-
-typedef struct {
-  DLManagedTensorVersioned managed;
-  Block* block;
-  int64_t axes[2 * kMaxAxes];
-} Export;
-
-// Any thread (7.5).
-static void DeleteExport(DLManagedTensorVersioned* self) {
-  Export* exported = self->manager_ctx;
-  Leave(exported->block);
-  free(exported);
-}
-
-// 7.1
-static void FinalizeCell(napi_env env, void* data, void* hint) {
-  DLManagedTensorVersioned** cell = data;
-  (void)env;
-  (void)hint;
-  if (*cell != NULL && (*cell)->deleter != NULL) (*cell)->deleter(*cell);
-  free(cell);
-}
-
-// Takes over one use of the block.
-static napi_value ExportNative(napi_env env, const Tensor* tensor, Block* block, uint64_t flags) {
-  Export* exported = calloc(1, sizeof(Export));
-  DLManagedTensorVersioned** cell = calloc(1, sizeof(*cell));
-  napi_value external;
-  if (exported == NULL || cell == NULL) {
-    free(exported);
-    free(cell);
-    Leave(block);
-    return Throw(env, "BufferError", "out of memory");
-  }
-  exported->block = block;
-  memcpy(exported->axes, tensor->shape, sizeof(tensor->shape));
-  memcpy(exported->axes + kMaxAxes, tensor->strides, sizeof(tensor->strides));
-  exported->managed.version.major = 1;
-  exported->managed.version.minor = 3;
-  exported->managed.manager_ctx = exported;
-  exported->managed.deleter = DeleteExport;
-  exported->managed.flags = flags;
-  DLTensor* dl = &exported->managed.dl_tensor;
-  dl->data = block->bytes;
-  dl->device.device_type = 1;
-  dl->ndim = tensor->ndim;
-  dl->dtype = tensor->dtype;
-  dl->shape = exported->axes;
-  dl->strides = exported->axes + kMaxAxes;
-  *cell = &exported->managed;
-  if (napi_create_external(env, cell, FinalizeCell, NULL, &external) != napi_ok) {
-    DeleteExport(&exported->managed);
-    free(cell);
-    return NULL;
-  }
-  if (napi_type_tag_object(env, external, &kExternalTag) != napi_ok) return NULL;
-  return external;
-}
-
-static void FinalizeBuffer(napi_env env, void* data, void* hint) {
-  (void)env;
-  (void)data;
-  Leave(hint);
-}
-
-static napi_value Axes(napi_env env, const int64_t* values, int32_t count) {
-  napi_value array;
-  napi_create_array_with_length(env, (size_t)count, &array);
-  for (int32_t i = 0; i < count; ++i) napi_set_element(env, array, (uint32_t)i, Number(env, values[i]));
   return array;
 }
 
-// A managed tensor over a buffer. Holding the buffer keeps the memory alive, so there is no deleter (5.4).
-static napi_value ExportBuffer(napi_env env, napi_value self, const Tensor* tensor, bool is_copy, uint64_t flags) {
-  napi_value buffer, result, version, dtype, device;
-  bool has = false;
-  if (is_copy) {
-    void* data = NULL;
-    if (napi_create_arraybuffer(env, tensor->block->size, &data, &buffer) != napi_ok) return NULL;
-    memcpy(data, tensor->block->bytes, tensor->block->size);
-  } else {
-    // One buffer for a block, because engines forbid two over the same memory.
-    napi_has_named_property(env, self, "buffer", &has);
-    if (has) {
-      napi_get_named_property(env, self, "buffer", &buffer);
-    } else {
-      Block* block = tensor->block;
-      atomic_fetch_add(&block->users, 1);
-      if (napi_create_external_arraybuffer(env, block->bytes, block->size, FinalizeBuffer, block, &buffer) != napi_ok) {
-        Leave(block);
-        return Throw(env, "BufferError", "this runtime forbids buffers over native memory");
-      }
-      Set(env, self, "buffer", buffer);
-    }
-  }
-  napi_create_object(env, &result);
-  napi_create_array_with_length(env, 2, &version);
-  napi_set_element(env, version, 0, Number(env, 1));
-  napi_set_element(env, version, 1, Number(env, 3));
-  napi_create_object(env, &dtype);
-  Set(env, dtype, "code", Number(env, tensor->dtype.code));
-  Set(env, dtype, "bits", Number(env, tensor->dtype.bits));
-  Set(env, dtype, "lanes", Number(env, tensor->dtype.lanes));
-  napi_create_object(env, &device);
-  Set(env, device, "type", Number(env, 1));
-  Set(env, device, "id", Number(env, 0));
-  Set(env, result, "version", version);
-  Set(env, result, "flags", Number(env, (int64_t)flags));
-  Set(env, result, "data", buffer);
-  Set(env, result, "byteOffset", Number(env, 0));
-  Set(env, result, "shape", Axes(env, tensor->shape, tensor->ndim));
-  Set(env, result, "strides", Axes(env, tensor->strides, tensor->ndim));
-  Set(env, result, "dtype", dtype);
-  Set(env, result, "device", device);
-  return result;
+/* The request (2) */
+
+typedef struct {
+  bool knows_us;    /* maxVersion */
+  bool is_for_host; /* device */
+  bool has_stream;
+  napi_valuetype copy;   /* napi_null, or napi_boolean with must_copy */
+  napi_valuetype native; /* napi_null, napi_boolean with takes_native, or napi_string for 'only' */
+  bool must_copy;
+  bool takes_native;
+} Request;
+
+/* A non-negative safe integer, or -1 for any other value. */
+static double count_in(napi_env env, napi_value array, uint32_t index) {
+  napi_value element;
+  double number;
+  if (napi_get_element(env, array, index, &element) != napi_ok) return -1;
+  if (napi_get_value_double(env, element, &number) != napi_ok) return -1;
+  return number >= 0 && number <= (double)MAX_SAFE_INTEGER && floor(number) == number ? number : -1;
 }
 
-static Tensor* TensorOf(napi_env env, napi_value value) {
-  bool is_tensor = false;
-  void* data = NULL;
-  if (TypeOf(env, value) == napi_object) napi_check_object_type_tag(env, value, &kTensorTag, &is_tensor);
-  if (!is_tensor || napi_unwrap(env, value, &data) != napi_ok) {
-    Throw(env, "TypeError", "a tensor of this library");
-    return NULL;
-  }
-  return data;
+static bool read_version(napi_env env, napi_value value, Request* request) {
+  bool is_array = false;
+  uint32_t length = 0;
+  napi_is_array(env, value, &is_array);
+  if (is_array) napi_get_array_length(env, value, &length);
+  const double major = length == 2 ? count_in(env, value, 0) : -1;
+  if (major < 0 || count_in(env, value, 1) < 0)
+    return type_error(env, "Expected maxVersion: an Array of two non-negative integers");
+  request->knows_us = major >= 1;
+  return true;
 }
 
-// [Symbol.for('dlpack')](request)
-static napi_value Produce(napi_env env, napi_callback_info info) {
-  size_t count = 1;
-  napi_value argument, self;
-  Request request;
-  napi_get_cb_info(env, info, &count, &argument, &self, NULL);
-  Tensor* tensor = TensorOf(env, self);
-  if (tensor == NULL || !ReadRequest(env, argument, &request)) return NULL;
-  if (tensor->block == NULL) return Throw(env, "BufferError", "the tensor was disposed");
-  if (request.has_version && request.major < 1) return Throw(env, "BufferError", "DLPack 1.x only");
-  if (request.has_device && request.device_type != 1) return Throw(env, "BufferError", "host memory only");
-  if (request.has_stream) return Throw(env, "BufferError", "host memory has no streams");
-  const bool is_copy = request.copy == 1;
-  const uint64_t flags = is_copy ? (tensor->flags & kIsPadded) | kIsCopied : tensor->flags;
-  if (!request.is_native) return ExportBuffer(env, self, tensor, is_copy, flags);
-  Block* block = tensor->block;
-  if (is_copy) {
-    block = NewBlock(tensor->block->size);
-    if (block == NULL) return Throw(env, "BufferError", "out of memory");
-    memcpy(block->bytes, tensor->block->bytes, block->size);
-  } else {
-    atomic_fetch_add(&block->users, 1);
-  }
-  return ExportNative(env, tensor, block, flags);
+static bool read_device(napi_env env, napi_value value, Request* request) {
+  napi_value type, id;
+  double number;
+  if (type_of(env, value) != napi_object) return type_error(env, "Expected device: an object");
+  if (!is_ok(env, napi_get_named_property(env, value, "type", &type))) return false;
+  if (!is_ok(env, napi_get_named_property(env, value, "id", &id))) return false;
+  if (type_of(env, id) != napi_number || napi_get_value_double(env, type, &number) != napi_ok)
+    return type_error(env, "Expected device: an object with the numbers type and id");
+  request->is_for_host = number == 1; /* whatever its id is (2.4.1) */
+  return true;
 }
 
-// [Symbol.for('dlpack.device')]()
-static napi_value Device(napi_env env, napi_callback_info info) {
-  napi_value device;
-  (void)info;
-  napi_create_object(env, &device);
-  Set(env, device, "type", Number(env, 1));
-  Set(env, device, "id", Number(env, 0));
-  return device;
+static bool read_native(napi_env env, napi_value value, Request* request) {
+  char text[8] = "";
+  request->native = type_of(env, value);
+  if (request->native == napi_boolean) return is_ok(env, napi_get_value_bool(env, value, &request->takes_native));
+  if (request->native == napi_string) napi_get_value_string_utf8(env, value, text, sizeof(text), NULL);
+  return strcmp(text, "only") == 0 || type_error(env, "Expected native: true, false or 'only'");
 }
 
-static bool GetBytes(napi_env env, napi_value value, void** data, size_t* length) {
-  napi_typedarray_type type;
-  return napi_get_typedarray_info(env, value, &type, length, data, NULL, NULL) == napi_ok;
+static bool read_copy(napi_env env, napi_value value, Request* request) {
+  request->copy = type_of(env, value);
+  if (request->copy != napi_boolean) return type_error(env, "Expected copy: true, false or null");
+  return is_ok(env, napi_get_value_bool(env, value, &request->must_copy));
 }
 
-static napi_value Make(napi_env env, napi_callback_info info) {
-  size_t count = 6, nbytes = 0, axes = 0;
-  napi_value arguments[6], object, symbol;
-  void *bytes = NULL, *shape = NULL;
-  int64_t numbers[4];
-  napi_get_cb_info(env, info, &count, arguments, NULL, NULL);
-  if (!GetBytes(env, arguments[0], &bytes, &nbytes) || !GetBytes(env, arguments[1], &shape, &axes) || axes > kMaxAxes)
-    return Throw(env, "TypeError", "bytes and a shape");
-  for (int i = 0; i < 4; ++i)
-    if (!GetCount(env, arguments[i + 2], &numbers[i])) return Throw(env, "TypeError", "code, bits, lanes and flags");
-  Tensor* tensor = calloc(1, sizeof(Tensor));
-  if (tensor == NULL || (tensor->block = NewBlock(nbytes)) == NULL) {
-    free(tensor);
-    return Throw(env, "BufferError", "out of memory");
-  }
-  if (nbytes > 0) memcpy(tensor->block->bytes, bytes, nbytes);
-  tensor->dtype = (DLDataType){(uint8_t)numbers[0], (uint8_t)numbers[1], (uint16_t)numbers[2]};
-  tensor->flags = (uint64_t)numbers[3];
-  tensor->ndim = (int32_t)axes;
-  int64_t step = 1;
-  for (size_t i = axes; i-- > 0;) {
-    tensor->shape[i] = ((const int64_t*)shape)[i];
-    tensor->strides[i] = step;
-    step *= tensor->shape[i] > 0 ? tensor->shape[i] : 1;
-  }
-  napi_create_object(env, &object);
-  if (napi_wrap(env, object, tensor, FinalizeTensor, NULL, NULL) != napi_ok) {
-    FinalizeTensor(env, tensor, NULL);
-    return NULL;
-  }
-  napi_type_tag_object(env, object, &kTensorTag);
-  const struct {
+static bool read_stream(napi_env env, napi_value value, Request* request) {
+  request->has_stream = true;
+  return type_of(env, value) == napi_bigint || type_error(env, "Expected stream: a bigint");
+}
+
+/* Reads each field once (2.3.4). Absent fields and absent requests are the same (2.3.1). */
+static bool read_request(napi_env env, napi_value value, Request* request) {
+  static const struct {
     const char* name;
-    napi_callback function;
-  } methods[] = {{"dlpack", Produce}, {"dlpack.device", Device}};
-  for (int i = 0; i < 2; ++i) {
-    napi_value function;
-    napi_create_function(env, methods[i].name, NAPI_AUTO_LENGTH, methods[i].function, NULL, &function);
-    symbol = SymbolFor(env, methods[i].name);
-    if (symbol == NULL) return NULL;
-    napi_set_property(env, object, symbol, function);
+    bool (*read)(napi_env, napi_value, Request*);
+  } fields[] = {{"maxVersion", read_version},
+                {"device", read_device},
+                {"copy", read_copy},
+                {"stream", read_stream},
+                {"native", read_native}};
+  *request = (Request){.knows_us = true, .is_for_host = true, .copy = napi_null, .native = napi_null};
+  if (is_absent(env, value)) return true;
+  if (type_of(env, value) != napi_object) return type_error(env, "Expected an object as request");
+  for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); ++i) {
+    napi_value field;
+    if (!is_ok(env, napi_get_named_property(env, value, fields[i].name, &field))) return false;
+    if (!is_absent(env, field) && !fields[i].read(env, field, request)) return false;
   }
-  return object;
+  return true;
 }
 
-static napi_value Dispose(napi_env env, napi_callback_info info) {
+/* The methods of a producer */
+
+static const napi_type_tag tensor_tag = {0x0d1c7a52e38b4f96, 0x9a40c2b17e5d6f38};
+
+static void* unwrap(napi_env env, napi_value object, const napi_type_tag* tag) {
+  bool is_ours = false;
+  void* self = NULL;
+  if (type_of(env, object) == napi_object) napi_check_object_type_tag(env, object, tag, &is_ours);
+  if (!is_ours || napi_unwrap(env, object, &self) != napi_ok)
+    return type_error(env, "Expected an object of this library");
+  return self;
+}
+
+static napi_value device_method(napi_env env, napi_callback_info info) {
+  (void)info;
+  napi_value device;
+  TRY(napi_create_object(env, &device));
+  return set_number(env, device, "type", 1) && set_number(env, device, "id", 0) ? device : NULL;
+}
+
+static void finalize_buffer(napi_env env, void* data, void* block) {
+  (void)env, (void)data;
+  drop(block);
+}
+
+/* A buffer over the block (7.8), which it takes over. NULL without an exception where the runtime forbids such buffers.
+ */
+static napi_value buffer_over(napi_env env, Block* block, size_t length) {
+  napi_value buffer;
+  const napi_status status =
+      napi_create_external_arraybuffer(env, block->bytes, length, finalize_buffer, block, &buffer);
+  if (status == napi_ok) return buffer;
+  drop(block);
+  if (status != napi_no_external_buffers_allowed) is_ok(env, status);
+  return NULL;
+}
+
+/* A managed tensor. It has no deleter: whoever holds its buffer keeps the memory (5.4). */
+static napi_value managed_over(napi_env env, const Tensor* tensor, napi_value buffer, uint64_t flags) {
+  napi_value managed, dtype, none;
+  const int64_t version[] = {1, 3};
+  const napi_value device = device_method(env, NULL);
+  const napi_value versions = numbers_of(env, version, 2);
+  const napi_value shape = numbers_of(env, tensor->shape, tensor->ndim);
+  const napi_value strides = numbers_of(env, tensor->strides, tensor->ndim);
+  if (device == NULL || versions == NULL || shape == NULL || strides == NULL) return NULL;
+  TRY(napi_create_object(env, &dtype));
+  if (!set_number(env, dtype, "code", tensor->dtype.code) || !set_number(env, dtype, "bits", tensor->dtype.bits) ||
+      !set_number(env, dtype, "lanes", tensor->dtype.lanes))
+    return NULL;
+  TRY(napi_get_null(env, &none));
+  TRY(napi_create_object(env, &managed));
+  if (!set_number(env, managed, "flags", (double)flags) || !set_number(env, managed, "byteOffset", 0)) return NULL;
+  TRY(napi_set_named_property(env, managed, "version", versions));
+  TRY(napi_set_named_property(env, managed, "data", buffer));
+  TRY(napi_set_named_property(env, managed, "shape", shape));
+  TRY(napi_set_named_property(env, managed, "strides", strides));
+  TRY(napi_set_named_property(env, managed, "dtype", dtype));
+  TRY(napi_set_named_property(env, managed, "device", device));
+  TRY(napi_set_named_property(env, managed, "deleter", none));
+  return managed;
+}
+
+static napi_value export_buffer(napi_env env, const Tensor* tensor, const Request* request) {
+  const uint64_t copied = (tensor->flags & ~(uint64_t)READ_ONLY) | IS_COPIED;
+  napi_value buffer;
+  void* bytes;
+  bool is_pending = false;
+  if (!request->must_copy) {
+    buffer = buffer_over(env, share(tensor->block), tensor->length);
+    napi_is_exception_pending(env, &is_pending);
+    if (buffer != NULL) return managed_over(env, tensor, buffer, tensor->flags);
+    if (is_pending) return NULL;
+    if (request->copy == napi_boolean) return buffer_error(env, "This runtime shares native memory with addons only");
+  }
+  TRY(napi_create_arraybuffer(env, tensor->length, &bytes, &buffer));
+  memcpy(bytes, tensor->block->bytes, tensor->length);
+  return managed_over(env, tensor, buffer, copied);
+}
+
+static napi_value export_external(napi_env env, const Tensor* tensor, const Request* request) {
+  const uint64_t copied = (tensor->flags & ~(uint64_t)READ_ONLY) | IS_COPIED;
+  Block* block = request->must_copy ? new_block(tensor->block->bytes, tensor->length) : share(tensor->block);
+  Managed* managed = block == NULL ? NULL : new_export(tensor, block, request->must_copy ? copied : tensor->flags);
+  if (managed == NULL) return is_ok(env, napi_generic_failure), NULL;
+  return wrap_external(env, managed);
+}
+
+static napi_value dlpack_method(napi_env env, napi_callback_info info) {
+  napi_value object, argument;
   size_t count = 1;
-  napi_value argument;
-  napi_get_cb_info(env, info, &count, &argument, NULL, NULL);
-  Tensor* tensor = TensorOf(env, argument);
+  Request request;
+  TRY(napi_get_cb_info(env, info, &count, &argument, &object, NULL)); /* a missing argument is undefined */
+  const Tensor* tensor = unwrap(env, object, &tensor_tag);
+  if (tensor == NULL || !read_request(env, argument, &request)) return NULL;
+  if (tensor->block == NULL) return throw_named(env, "Error", "Expected a tensor that was not disposed"), NULL;
+  if (!request.knows_us) return buffer_error(env, "Expected a consumer of DLPack 1.x");
+  if (!request.is_for_host) return buffer_error(env, "Expected device type 1");
+  if (request.has_stream) return buffer_error(env, "Expected no stream, because host memory has none");
+  const bool is_native = request.native == napi_string || request.takes_native;
+  return is_native ? export_external(env, tensor, &request) : export_buffer(env, tensor, &request);
+}
+
+static void finalize_tensor(napi_env env, void* data, void* hint) {
+  (void)env, (void)hint;
+  Tensor* tensor = data;
+  if (tensor->block != NULL) drop(tensor->block);
+  free(tensor);
+}
+
+/* Gives the object a native part, which the object owns from then on, also if this fails. */
+static bool own(napi_env env, napi_value object, void* part, napi_finalize finalize, const napi_type_tag* tag) {
+  const napi_status status = napi_wrap(env, object, part, finalize, NULL, NULL);
+  if (status != napi_ok) finalize(env, part, NULL);
+  return is_ok(env, status) && is_ok(env, napi_type_tag_object(env, object, tag));
+}
+
+/* Fills in the shape, with -1 for what is no length. */
+static bool read_shape(napi_env env, napi_value array, Tensor* tensor) {
+  uint32_t ndim = 0;
+  if (napi_get_array_length(env, array, &ndim) != napi_ok || ndim > MAX_AXES)
+    return type_error(env, "Expected a shape of at most 64 axes");
+  tensor->ndim = (int)ndim;
+  for (uint32_t i = 0; i < ndim; ++i) tensor->shape[i] = (int64_t)count_in(env, array, i);
+  return true;
+}
+
+/* make(bytes, shape, code, bits, lanes, flags): a tensor with a copy of the bytes. */
+static napi_value make(napi_env env, napi_callback_info info) {
+  napi_value arguments[6], object;
+  size_t count = 6, length;
+  napi_typedarray_type type;
+  void* bytes;
+  uint32_t code, bits, lanes, flags;
+  Tensor made = {0};
+  TRY(napi_get_cb_info(env, info, &count, arguments, NULL, NULL));
+  TRY(napi_get_typedarray_info(env, arguments[0], &type, &length, &bytes, NULL, NULL));
+  TRY(napi_get_value_uint32(env, arguments[2], &code));
+  TRY(napi_get_value_uint32(env, arguments[3], &bits));
+  TRY(napi_get_value_uint32(env, arguments[4], &lanes));
+  TRY(napi_get_value_uint32(env, arguments[5], &flags));
+  if (!read_shape(env, arguments[1], &made)) return NULL;
+  made.dtype = (DataType){(uint8_t)code, (uint8_t)bits, (uint16_t)lanes};
+  made.flags = flags;
+  made.length = length;
+  if (code > UINT8_MAX || bits > UINT8_MAX || lanes > UINT16_MAX || !is_known(made.dtype))
+    return type_error(env, "Expected a dtype of DLPack 1.3");
+  const int64_t elements = count_of(made.ndim, made.shape);
+  const unsigned __int128 needed = ((unsigned __int128)elements * width_of(made.dtype, flags) + 7) / 8;
+  if (type != napi_uint8_array || elements < 0 || needed != length)
+    return type_error(env, "Expected as many bytes in a Uint8Array as the shape and the dtype have");
+  row_major(made.ndim, made.shape, made.strides);
+
+  const napi_value dlpack = symbol_for(env, "dlpack");
+  const napi_value device = symbol_for(env, "dlpack.device");
+  if (dlpack == NULL || device == NULL) return NULL;
+  const napi_property_descriptor methods[] = {{.name = dlpack, .method = dlpack_method},
+                                              {.name = device, .method = device_method}};
+  TRY(napi_create_object(env, &object));
+  TRY(napi_define_properties(env, object, 2, methods));
+  Tensor* tensor = malloc(sizeof(Tensor));
+  made.block = tensor == NULL ? NULL : new_block(bytes, length);
+  if (made.block == NULL) free(tensor);
+  if (made.block == NULL) return is_ok(env, napi_generic_failure), NULL;
+  *tensor = made;
+  return own(env, object, tensor, finalize_tensor, &tensor_tag) ? object : NULL;
+}
+
+/* The only argument of a function, as an object of this library. */
+static void* self_of(napi_env env, napi_callback_info info, const napi_type_tag* tag) {
+  napi_value object;
+  size_t count = 1;
+  TRY(napi_get_cb_info(env, info, &count, &object, NULL, NULL));
+  return unwrap(env, object, tag);
+}
+
+static napi_value dispose(napi_env env, napi_callback_info info) {
+  Tensor* tensor = self_of(env, info, &tensor_tag);
   if (tensor == NULL || tensor->block == NULL) return NULL;
-  Leave(tensor->block);
+  drop(tensor->block);
   tensor->block = NULL;
   return NULL;
 }
 
-// ---------------------------------------------------------------- consumer
+/* The consumer */
 
 typedef struct {
-  DLManagedTensorVersioned* managed;  // NULL once released
-  uint8_t* first;                     // the first element
+  Managed* managed;  /* NULL once released, and for a copy */
+  uint8_t* copy;     /* elements of our own, or NULL */
+  const char* first; /* the first element, NULL once released */
+  DataType dtype;
+  uint64_t width;
+  bool is_read_only;
+  int ndim;
+  int64_t shape[MAX_AXES];
+  int64_t strides[MAX_AXES];
 } Taken;
 
-static void ReleaseManaged(DLManagedTensorVersioned* managed) {
-  if (managed->deleter != NULL) managed->deleter(managed);
-}
+static const napi_type_tag taken_tag = {0x5b62d90e1fa74c83, 0xb13f8e6409d2a75c};
 
-static void FinalizeTaken(napi_env env, void* data, void* hint) {
-  Taken* taken = data;
-  (void)env;
-  (void)hint;
-  if (taken->managed != NULL) ReleaseManaged(taken->managed);
-  free(taken);
-}
-
-// 7.3, without overflow. Returns what is wrong, or NULL.
-static const char* Check(const DLManagedTensorVersioned* managed, bool* is_empty) {
-  const DLTensor* t = &managed->dl_tensor;
-  static const int32_t types[] = {1, 3, 11, 13};
-  bool is_host = false;
-  uint64_t product = 1, reach = 0;
-  *is_empty = false;
-  if (t->ndim < 0 || t->ndim > kMaxAxes) return "0 to 64 axes";
-  if (t->ndim > 0 && t->shape == NULL) return "a shape";
-  if (!IsKnown(t->dtype)) return "a known dtype";
-  for (int i = 0; i < 4; ++i) is_host |= t->device.device_type == types[i];
-  if (!is_host || t->device.device_id < 0) return "host memory";
-  for (int32_t i = 0; i < t->ndim; ++i) {
-    if (t->shape[i] < 0) return "lengths of zero or more";
-    if (t->shape[i] == 0)
-      *is_empty = true;
-    else if (__builtin_mul_overflow(product, (uint64_t)t->shape[i], &product) || product > 9007199254740991ULL)
-      return "fewer elements";
-  }
-  if (*is_empty) return NULL;
-  uint64_t step = 1;
-  for (int32_t i = t->ndim; i-- > 0;) {
-    const int64_t stride = t->strides == NULL ? (int64_t)step : t->strides[i];
-    const uint64_t size = stride < 0 ? 0 - (uint64_t)stride : (uint64_t)stride;
-    uint64_t part;
-    if (__builtin_mul_overflow((uint64_t)t->shape[i] - 1, size, &part) || __builtin_add_overflow(reach, part, &reach))
-      return "elements closer together";
-    step *= (uint64_t)t->shape[i];
-  }
-  const uint64_t width = WidthOf(t->dtype, managed->flags);
-  if (__builtin_add_overflow(reach, 1, &reach) || __builtin_mul_overflow(reach, width, &reach))
-    return "a smaller extent";
-  if (t->byte_offset >= 1ULL << 63 || reach / 8 + 1 >= (1ULL << 63) - t->byte_offset) return "a smaller extent";
-  if (t->data == NULL) return "data";
-  return NULL;
-}
-
-// The elements in row-major order without gaps. `out` is zero.
-static void Gather(const DLManagedTensorVersioned* managed, const uint8_t* first, uint8_t* out, int64_t count) {
-  const DLTensor* t = &managed->dl_tensor;
-  const int64_t width = (int64_t)WidthOf(t->dtype, managed->flags);
-  int64_t index[kMaxAxes] = {0};
-  for (int64_t n = 0; n < count; ++n) {
-    int64_t place = 0, step = 1;
-    for (int32_t i = t->ndim; i-- > 0;) {
-      place += index[i] * (t->strides == NULL ? step : t->strides[i]);
-      step *= t->shape[i];
-    }
-    for (int64_t bit = 0; bit < width; ++bit) {
-      const int64_t from = place * width + bit, to = n * width + bit;
-      const int64_t byte = from >= 0 ? from / 8 : -((7 - from) / 8);
-      const int value = first[byte] >> (from - byte * 8) & 1;
-      out[to / 8] |= (uint8_t)(value << (to % 8));
-    }
-    for (int32_t i = t->ndim; i-- > 0;) {
-      if (++index[i] < t->shape[i]) break;
-      index[i] = 0;
-    }
-  }
-}
-
-static int64_t CountOf(const DLTensor* t) {
-  int64_t count = 1;
-  for (int32_t i = 0; i < t->ndim; ++i) count = t->shape[i] == 0 ? 0 : count * t->shape[i];
-  for (int32_t i = 0; i < t->ndim; ++i)
-    if (t->shape[i] == 0) return 0;
-  return count;
-}
-
-static size_t SizeOf(const DLManagedTensorVersioned* managed) {
-  return (size_t)(((uint64_t)CountOf(&managed->dl_tensor) * WidthOf(managed->dl_tensor.dtype, managed->flags) + 7) / 8);
-}
-
-// Refuses a managed tensor that came in place of an external (7.7).
-static napi_value RefuseObject(napi_env env, napi_value answer) {
-  napi_value deleter, key, set, global, ignored, add;
-  if (TypeOf(env, answer) == napi_object && napi_get_named_property(env, answer, "deleter", &deleter) == napi_ok &&
-      TypeOf(env, deleter) == napi_function) {
-    napi_get_global(env, &global);
-    key = SymbolFor(env, "dlpack.consumed");
-    if (key != NULL && napi_get_property(env, global, key, &set) == napi_ok && TypeOf(env, set) == napi_object) {
-      napi_get_named_property(env, set, "add", &add);
-      napi_call_function(env, set, add, 1, &answer, &ignored);
-    }
-    napi_call_function(env, answer, deleter, 0, NULL, &ignored);
-  }
-  return Throw(env, "TypeError", "a native external");
-}
-
-static napi_value Take(napi_env env, napi_callback_info info) {
-  size_t count = 2;
-  napi_value arguments[2], method, request, only, answer, result;
-  void* data = NULL;
-  bool is_external = false, is_empty = false, copy_false = false;
-  napi_get_cb_info(env, info, &count, arguments, NULL, NULL);
-  if (napi_get_property(env, arguments[0], SymbolFor(env, "dlpack"), &method) != napi_ok ||
-      TypeOf(env, method) != napi_function)
-    return Throw(env, "TypeError", "a producer");
-  napi_create_object(env, &request);
-  napi_create_string_utf8(env, "only", NAPI_AUTO_LENGTH, &only);
-  Set(env, request, "native", only);
-  if (!IsAbsent(env, arguments[1])) {
-    bool copy = false;
-    napi_get_value_bool(env, arguments[1], &copy);
-    copy_false = !copy;
-    Set(env, request, "copy", arguments[1]);
-  }
-  if (napi_call_function(env, arguments[0], method, 1, &request, &answer) != napi_ok) return NULL;  // 6.1
-  if (TypeOf(env, answer) != napi_external) return RefuseObject(env, answer);
-  napi_check_object_type_tag(env, answer, &kExternalTag, &is_external);
-  if (!is_external || napi_get_value_external(env, answer, &data) != napi_ok)
-    return Throw(env, "TypeError", "an external with the tag of DLPack");
-  DLManagedTensorVersioned** cell = data;
-  DLManagedTensorVersioned* managed = *cell;
-  *cell = NULL;
-  if (managed == NULL) return Throw(env, "BufferError", "the tensor was consumed before");
-  const char* wrong = managed->version.major != 1 ? "DLPack 1.x" : Check(managed, &is_empty);
-  const DLTensor* t = &managed->dl_tensor;
-  if (wrong == NULL && copy_false && (managed->flags & kIsCopied) != 0) wrong = "shared memory";
-  if (wrong == NULL && copy_false && !is_empty && ((uintptr_t)t->data + t->byte_offset) % AlignmentOf(t->dtype) != 0)
-    wrong = "aligned elements";
-  Taken* taken = wrong == NULL ? calloc(1, sizeof(Taken)) : NULL;
-  if (taken == NULL) {
-    ReleaseManaged(managed);
-    return Throw(env, "BufferError", wrong == NULL ? "out of memory" : wrong);
-  }
-  taken->managed = managed;
-  taken->first = (uint8_t*)t->data + (is_empty ? 0 : t->byte_offset);
-  napi_create_object(env, &result);
-  if (napi_wrap(env, result, taken, FinalizeTaken, NULL, NULL) != napi_ok) {
-    FinalizeTaken(env, taken, NULL);
-    return NULL;
-  }
-  napi_type_tag_object(env, result, &kTakenTag);
-  Set(env, result, "shape", Axes(env, t->shape, t->ndim));
-  return result;
-}
-
-static Taken* TakenOf(napi_env env, napi_value value) {
-  bool is_taken = false;
-  void* data = NULL;
-  napi_check_object_type_tag(env, value, &kTakenTag, &is_taken);
-  if (!is_taken || napi_unwrap(env, value, &data) != napi_ok || ((Taken*)data)->managed == NULL) {
-    Throw(env, "BufferError", "a tensor that was not released");
-    return NULL;
-  }
-  return data;
-}
-
-static napi_value Bytes(napi_env env, napi_callback_info info) {
-  size_t count = 1;
-  napi_value argument, buffer, result;
-  void* out = NULL;
-  napi_get_cb_info(env, info, &count, &argument, NULL, NULL);
-  Taken* taken = TakenOf(env, argument);
-  if (taken == NULL) return NULL;
-  const size_t size = SizeOf(taken->managed);
-  if (napi_create_arraybuffer(env, size, &out, &buffer) != napi_ok) return NULL;
-  Gather(taken->managed, taken->first, out, CountOf(&taken->managed->dl_tensor));
-  napi_create_typedarray(env, napi_uint8_array, size, buffer, 0, &result);
-  return result;
-}
-
-// Only for float32 tensors that are row-major.
-static napi_value Write(napi_env env, napi_callback_info info) {
-  size_t count = 3;
-  napi_value arguments[3];
-  int64_t index = 0;
-  double value = 0;
-  napi_get_cb_info(env, info, &count, arguments, NULL, NULL);
-  Taken* taken = TakenOf(env, arguments[0]);
-  if (taken == NULL) return NULL;
-  if ((taken->managed->flags & kReadOnly) != 0) return Throw(env, "BufferError", "the tensor is read-only");
-  if (!GetCount(env, arguments[1], &index) || index >= CountOf(&taken->managed->dl_tensor))
-    return Throw(env, "TypeError", "an index");
-  napi_get_value_double(env, arguments[2], &value);
-  const float number = (float)value;
-  memcpy(taken->first + index * 4, &number, 4);
-  return NULL;
-}
-
-static napi_value Release(napi_env env, napi_callback_info info) {
-  size_t count = 1;
-  napi_value argument;
-  napi_get_cb_info(env, info, &count, &argument, NULL, NULL);
-  Taken* taken = TakenOf(env, argument);
-  if (taken == NULL) return NULL;
-  ReleaseManaged(taken->managed);
+static void release_taken(Taken* taken) {
+  Managed* managed = taken->managed;
+  free(taken->copy);
   taken->managed = NULL;
+  taken->copy = NULL;
+  taken->first = NULL;
+  release(managed);
+}
+
+static void finalize_taken(napi_env env, void* data, void* hint) {
+  (void)env, (void)hint;
+  release_taken(data);
+  free(data);
+}
+
+/* What a managed tensor breaks (7.2, 7.3), or NULL. Fills in the layout. */
+static const char* fault_of(const Managed* managed, Taken* taken) {
+  if (managed->version.major != 1) return "DLPack 1.x"; /* before anything else is read */
+  const int ndim = managed->tensor.ndim;
+  if (ndim < 0 || ndim > MAX_AXES) return "0 to 64 axes";
+  if (ndim > 0 && managed->tensor.shape == NULL) return "a shape";
+  if (!is_known(managed->tensor.dtype)) return "a dtype of DLPack 1.3";
+  if (!IS_ONE_OF(managed->tensor.device.type, 1, 3, 11, 13) || managed->tensor.device.id < 0) return "host memory";
+  const int64_t count = count_of(ndim, managed->tensor.shape);
+  if (count < 0) return "lengths of zero or more, and at most 2^53 - 1 elements";
+
+  taken->ndim = ndim;
+  taken->dtype = managed->tensor.dtype;
+  taken->width = width_of(taken->dtype, managed->flags);
+  taken->is_read_only = (managed->flags & READ_ONLY) != 0;
+  if (ndim > 0) memcpy(taken->shape, managed->tensor.shape, (size_t)ndim * sizeof(int64_t));
+  if (managed->tensor.strides == NULL)
+    row_major(ndim, taken->shape, taken->strides); /* 7.4 */
+  else if (ndim > 0)
+    memcpy(taken->strides, managed->tensor.strides, (size_t)ndim * sizeof(int64_t));
+  if (count == 0) return NULL;
+
+  if (managed->tensor.data == NULL) return "data";
+  /* Each step is below 2^116 and there are 64, so 128 bits hold their sum, and below 2^63 also its product with a
+   * width. */
+  unsigned __int128 steps = 0;
+  for (int i = 0; i < ndim; ++i) {
+    if (taken->shape[i] == 1) taken->strides[i] = 0; /* not used (3.7) */
+    const __int128 reach = (__int128)(taken->shape[i] - 1) * taken->strides[i];
+    steps += (unsigned __int128)(reach < 0 ? -reach : reach);
+  }
+  if (steps > INT64_MAX || steps * taken->width / 8 + managed->tensor.byte_offset > INT64_MAX)
+    return "elements within 2^63 bytes";
+  taken->first = (const char*)managed->tensor.data + managed->tensor.byte_offset;
   return NULL;
+}
+
+/* The elements in row-major order, without gaps. `to` has room for them, and is zero. */
+static void gather(const Taken* taken, uint8_t* to) {
+  int64_t index[MAX_AXES] = {0};
+  const int64_t count = count_of(taken->ndim, taken->shape);
+  for (int64_t i = 0, place = 0; i < count; ++i) {
+    copy_bits((const uint8_t*)taken->first, place * (int64_t)taken->width, to, i * (int64_t)taken->width, taken->width);
+    for (int axis = taken->ndim - 1; axis >= 0; --axis) {
+      place += taken->strides[axis];
+      if (++index[axis] < taken->shape[axis]) break;
+      place -= taken->strides[axis] * taken->shape[axis];
+      index[axis] = 0;
+    }
+  }
+}
+
+static size_t length_of(const Taken* taken) {
+  return ((size_t)count_of(taken->ndim, taken->shape) * taken->width + 7) / 8;
+}
+
+/* Takes elements of our own instead, and releases the producer's. */
+static bool copy_taken(Taken* taken) {
+  uint8_t* copy = calloc(1, length_of(taken) + 1);
+  if (copy == NULL) return false;
+  gather(taken, copy);
+  release_taken(taken);
+  taken->copy = copy;
+  taken->first = (const char*)copy;
+  taken->is_read_only = false;
+  row_major(taken->ndim, taken->shape, taken->strides);
+  return true;
+}
+
+/* Owns the managed tensor from the call on. `copy` is napi_null, or napi_boolean with must_copy. */
+static Taken* new_taken(napi_env env, Managed* managed, napi_valuetype copy, bool must_copy) {
+  Taken* taken = calloc(1, sizeof(Taken));
+  const char* expected = taken == NULL ? "memory" : fault_of(managed, taken);
+  if (expected == NULL) {
+    taken->managed = managed;
+    const bool may_copy = copy != napi_boolean || must_copy;
+    const bool is_copied = (managed->flags & IS_COPIED) != 0;
+    const bool is_aligned = (uintptr_t)taken->first % alignment_of(taken->dtype) == 0;
+    if (is_copied && !may_copy)
+      expected = "the memory itself, because of copy: false";
+    else if (!is_aligned && !may_copy)
+      expected = "aligned elements, because of copy: false";
+    else if ((!is_aligned || (must_copy && !is_copied)) && !copy_taken(taken))
+      expected = "memory for a copy";
+  }
+  if (expected == NULL) return taken;
+  release(managed);
+  free(taken);
+  return type_error(env, expected);
+}
+
+/* The set of this realm (5.8), or one of our own where that is not possible. */
+static napi_value consumed_set(napi_env env, napi_value own_set) {
+  napi_value global, class, set;
+  bool is_set = false;
+  const napi_value key = symbol_for(env, "dlpack.consumed");
+  if (key == NULL) return NULL;
+  TRY(napi_get_global(env, &global));
+  TRY(napi_get_named_property(env, global, "WeakSet", &class));
+  TRY(napi_get_property(env, global, key, &set));
+  if (type_of(env, set) == napi_undefined) {
+    const napi_property_descriptor property = {
+        .name = key, .value = own_set, .attributes = napi_writable | napi_configurable};
+    if (napi_define_properties(env, global, 1, &property) != napi_ok) napi_get_and_clear_last_exception(env, &set);
+    return own_set;
+  }
+  TRY(napi_instanceof(env, set, class, &is_set));
+  return is_set ? set : own_set;
+}
+
+/* Calls a method of an object with one argument. */
+static napi_value call(napi_env env, napi_value object, const char* name, napi_value argument) {
+  napi_value method, result;
+  TRY(napi_get_named_property(env, object, name, &method));
+  TRY(napi_call_function(env, object, method, 1, &argument, &result));
+  return result;
+}
+
+/* Refuses a managed tensor (7.7), which somebody sent in place of an external: releases it, unless it was consumed. */
+static napi_value refuse_managed(napi_env env, napi_value managed) {
+  napi_value deleter, own_set, found, ignored;
+  bool was_consumed = true;
+  napi_ref kept;
+  if (!IS_ONE_OF(type_of(env, managed), napi_object, napi_function)) return type_error(env, "Expected an external");
+  TRY(napi_get_named_property(env, managed, "deleter", &deleter));
+  if (type_of(env, deleter) == napi_function) {
+    TRY(napi_get_instance_data(env, (void**)&kept));
+    TRY(napi_get_reference_value(env, kept, &own_set));
+    const napi_value set = consumed_set(env, own_set);
+    if (set == NULL || (found = call(env, set, "has", managed)) == NULL) return NULL;
+    TRY(napi_get_value_bool(env, found, &was_consumed));
+    if (!was_consumed && call(env, set, "add", managed) == NULL) return NULL;
+    if (!was_consumed && napi_call_function(env, managed, deleter, 0, NULL, &ignored) != napi_ok)
+      napi_get_and_clear_last_exception(env, &ignored); /* our own error counts (5.2) */
+  }
+  return type_error(env, "Expected an external, because of native: 'only'");
+}
+
+/* Takes the managed tensor out of the result of a producer (7.2). */
+static Managed* take_external(napi_env env, napi_value external) {
+  bool is_ours = false;
+  Managed** cell;
+  if (type_of(env, external) != napi_external) return refuse_managed(env, external), NULL;
+  TRY(napi_check_object_type_tag(env, external, &external_tag, &is_ours));
+  if (!is_ours) return type_error(env, "Expected an external of the protocol");
+  TRY(napi_get_value_external(env, external, (void**)&cell));
+  Managed* managed = *cell;
+  *cell = NULL;
+  return managed != NULL ? managed : type_error(env, "Expected a tensor that was not consumed before");
+}
+
+/* take(producer, copy): an object over the memory of the producer, or over a copy. */
+static napi_value take(napi_env env, napi_callback_info info) {
+  napi_value arguments[2], method, request, only, result, object;
+  size_t count = 2;
+  bool must_copy = false;
+  const int64_t version[] = {1, 3};
+  const napi_value versions = numbers_of(env, version, 2);
+  const napi_value dlpack = symbol_for(env, "dlpack");
+  if (versions == NULL || dlpack == NULL) return NULL;
+  TRY(napi_get_cb_info(env, info, &count, arguments, NULL, NULL));
+  const napi_valuetype copy = is_absent(env, arguments[1]) ? napi_null : type_of(env, arguments[1]);
+  if (copy != napi_null) TRY(napi_get_value_bool(env, arguments[1], &must_copy));
+  if (!IS_ONE_OF(type_of(env, arguments[0]), napi_object, napi_function)) return type_error(env, "Expected a producer");
+  TRY(napi_get_property(env, arguments[0], dlpack, &method));
+  if (type_of(env, method) != napi_function) return type_error(env, "Expected a method Symbol.for('dlpack')");
+  TRY(napi_create_object(env, &request));
+  TRY(napi_create_string_utf8(env, "only", NAPI_AUTO_LENGTH, &only));
+  TRY(napi_set_named_property(env, request, "native", only));
+  TRY(napi_set_named_property(env, request, "maxVersion", versions));
+  TRY(napi_set_named_property(env, request, "copy", arguments[1]));
+  TRY(napi_create_object(env, &object)); /* before there is something to release */
+  TRY(napi_call_function(env, arguments[0], method, 1, &request, &result));
+  Managed* managed = take_external(env, result);
+  Taken* taken = managed == NULL ? NULL : new_taken(env, managed, copy, must_copy);
+  if (taken == NULL || !own(env, object, taken, finalize_taken, &taken_tag)) return NULL;
+  const napi_value shape = numbers_of(env, taken->shape, taken->ndim);
+  if (shape == NULL) return NULL;
+  TRY(napi_set_named_property(env, object, "shape", shape));
+  return object;
+}
+
+static Taken* held_of(napi_env env, napi_value object) {
+  Taken* taken = unwrap(env, object, &taken_tag);
+  if (taken == NULL || taken->managed != NULL || taken->copy != NULL) return taken;
+  return type_error(env, "Expected a tensor that was not released");
+}
+
+static napi_value bytes_of(napi_env env, napi_callback_info info) {
+  napi_value object, buffer, array;
+  size_t count = 1;
+  void* to;
+  TRY(napi_get_cb_info(env, info, &count, &object, NULL, NULL));
+  const Taken* taken = held_of(env, object);
+  if (taken == NULL) return NULL;
+  TRY(napi_create_arraybuffer(env, length_of(taken), &to, &buffer));
+  gather(taken, to);
+  TRY(napi_create_typedarray(env, napi_uint8_array, length_of(taken), buffer, 0, &array));
+  return array;
+}
+
+/* write(taken, index, value): writes a float32 to the element at a row-major index. */
+static napi_value write_float(napi_env env, napi_callback_info info) {
+  napi_value arguments[3];
+  size_t count = 3;
+  int64_t index, place = 0;
+  double value;
+  TRY(napi_get_cb_info(env, info, &count, arguments, NULL, NULL));
+  Taken* taken = held_of(env, arguments[0]);
+  if (taken == NULL) return NULL;
+  TRY(napi_get_value_int64(env, arguments[1], &index));
+  TRY(napi_get_value_double(env, arguments[2], &value));
+  if (taken->is_read_only) return type_error(env, "Expected memory that may be written");
+  if (taken->dtype.code != 2 || taken->width != 32) return type_error(env, "Expected float32");
+  if (index < 0 || index >= count_of(taken->ndim, taken->shape)) return type_error(env, "Expected an index inside");
+  for (int axis = taken->ndim - 1; axis >= 0; --axis) {
+    place += index % taken->shape[axis] * taken->strides[axis];
+    index /= taken->shape[axis];
+  }
+  const float element = (float)value;
+  memcpy((char*)taken->first + place * 4, &element, sizeof(element));
+  return NULL;
+}
+
+static napi_value release_method(napi_env env, napi_callback_info info) {
+  Taken* taken = self_of(env, info, &taken_tag);
+  if (taken != NULL) release_taken(taken);
+  return NULL;
+}
+
+static void finalize_set(napi_env env, void* reference, void* hint) {
+  (void)hint;
+  napi_delete_reference(env, reference);
 }
 
 NAPI_MODULE_INIT() {
-  const struct {
-    const char* name;
-    napi_callback function;
-  } functions[] = {
-      {"make", Make}, {"dispose", Dispose}, {"take", Take}, {"bytes", Bytes}, {"write", Write}, {"release", Release},
+  napi_value global, class, own_set;
+  napi_ref kept;
+  TRY(napi_get_global(env, &global));
+  TRY(napi_get_named_property(env, global, "WeakSet", &class));
+  TRY(napi_new_instance(env, class, 0, NULL, &own_set));
+  TRY(napi_create_reference(env, own_set, 1, &kept));
+  TRY(napi_set_instance_data(env, kept, finalize_set, NULL));
+  const napi_property_descriptor functions[] = {
+      {.utf8name = "make", .method = make, .attributes = napi_enumerable},
+      {.utf8name = "dispose", .method = dispose, .attributes = napi_enumerable},
+      {.utf8name = "take", .method = take, .attributes = napi_enumerable},
+      {.utf8name = "bytes", .method = bytes_of, .attributes = napi_enumerable},
+      {.utf8name = "write", .method = write_float, .attributes = napi_enumerable},
+      {.utf8name = "release", .method = release_method, .attributes = napi_enumerable},
   };
-  for (size_t i = 0; i < sizeof(functions) / sizeof(functions[0]); ++i) {
-    napi_value function;
-    napi_create_function(env, functions[i].name, NAPI_AUTO_LENGTH, functions[i].function, NULL, &function);
-    napi_set_named_property(env, exports, functions[i].name, function);
-  }
+  TRY(napi_define_properties(env, exports, sizeof(functions) / sizeof(functions[0]), functions));
   return exports;
 }

@@ -3,12 +3,12 @@
 import { RustTensor, take } from './tensor.mjs';
 
 const tensorOf = ({ bytes, shape, dtype, isPadded }, flags) =>
-  new RustTensor(bytes, [...shape], dtype.code, dtype.bits, dtype.lanes, flags | (isPadded ? 4 : 0));
+  new RustTensor(bytes, [...shape], dtype, flags | (isPadded ? 4 : 0));
 
 export default {
   name: 'the Rust library',
   producer: {
-    forms: ['external'],
+    forms: ['buffer', 'external'],
     make: (recipe) => tensorOf(recipe, 0),
     makeReadOnly: (recipe) => tensorOf(recipe, 1),
     dispose: (tensor) => tensor.dispose(),
@@ -26,5 +26,4 @@ export default {
       };
     },
   },
-  expectFailures: { 'np.buffer': 'has no buffers for JavaScript' },
 };

@@ -1,38 +1,32 @@
-// The methods of the protocol over the classes of the Rust library.
+// The Rust library for JavaScript: the methods of a producer, and the request of a consumer.
 
 import { createRequire } from 'node:module';
 
-const { RustTensor: Native, take: takeExternal } = createRequire(import.meta.url)(
-  '../../../build/native/conformance_rust.node',
-);
+const {
+  NativeTensor,
+  isExternal,
+  take: takeExternal,
+} = createRequire(import.meta.url)('../../../build/native/conformance_rust.node');
 
-const isCount = (n) => Number.isSafeInteger(n) && n >= 0;
+const isCount = (value) => Number.isSafeInteger(value) && value >= 0;
 
-function refuse(tag, why) {
-  throw Object.assign(new Error(why), { tag });
-}
-
-/** Checks the kinds of a request's fields (2.3) and reads each once. */
-function readRequest(request) {
-  if (request === undefined || request === null) return {};
-  if (typeof request !== 'object') refuse('TypeError', 'a request is an object');
-  const { maxVersion = null, device = null, copy = null, stream = null, native = null } = request;
-  const isVersion = Array.isArray(maxVersion) && maxVersion.length === 2 && maxVersion.every(isCount);
-  if (maxVersion !== null && !isVersion) refuse('TypeError', 'maxVersion is [major, minor]');
-  if (device !== null && !(isCount(device.type) && isCount(device.id))) refuse('TypeError', 'device is { type, id }');
-  if (copy !== null && typeof copy !== 'boolean') refuse('TypeError', 'copy is a boolean');
-  if (stream !== null && typeof stream !== 'bigint') refuse('TypeError', 'stream is a bigint');
-  if (![null, true, false, 'only'].includes(native)) refuse('TypeError', "native is a boolean or 'only'");
-  return { maxVersion, device, copy, stream, native };
+function check(holds, expected, name = 'TypeError') {
+  if (!holds) throw Object.assign(new Error(`Expected ${expected}`), { name });
 }
 
 export class RustTensor {
-  constructor(...args) {
-    this.native = new Native(...args);
+  #native;
+  #shape;
+  #dtype;
+
+  constructor(bytes, shape, { code, bits, lanes }, flags) {
+    this.#native = new NativeTensor(bytes, shape, code, bits, lanes, flags);
+    this.#shape = shape;
+    this.#dtype = { code, bits, lanes };
   }
 
   dispose() {
-    this.native.dispose();
+    this.#native.dispose();
   }
 
   [Symbol.for('dlpack.device')]() {
@@ -40,25 +34,68 @@ export class RustTensor {
   }
 
   [Symbol.for('dlpack')](request) {
-    const { maxVersion, device, copy, stream, native } = readRequest(request);
-    if (this.native.isDisposed) refuse('BufferError', 'the tensor was disposed');
-    if (maxVersion && maxVersion[0] < 1) refuse('BufferError', 'DLPack 1.x only');
-    if (device && device.type !== 1) refuse('BufferError', 'host memory only');
-    if (stream !== undefined && stream !== null) refuse('BufferError', 'host memory has no streams');
-    if (!native) refuse('BufferError', 'native consumers only');
-    return this.native.external(copy === true);
+    const { copy, native } = checked(request ?? {});
+    if (native === true || native === 'only') return this.#native.external(copy === true);
+    const shared = copy === true ? null : this.#native.buffer();
+    check(shared !== null || copy !== false, 'a runtime that shares native memory with JavaScript', 'BufferError');
+    return {
+      version: [1, 3],
+      flags: this.#native.flags(shared === null),
+      data: shared ?? this.#native.bytes().slice().buffer,
+      byteOffset: 0,
+      shape: [...this.#shape],
+      strides: this.#native.strides,
+      dtype: { ...this.#dtype },
+      device: { type: 1, id: 0 },
+      deleter: null, // the buffer keeps the memory (5.4)
+    };
   }
 }
 
-/** Takes a tensor of another library, which must be a native external. */
+/** Reads each field of a request once, and refuses what host memory cannot give (2). */
+function checked(request) {
+  check(typeof request === 'object', 'an object as request');
+  const { maxVersion = null, device = null, copy = null, stream = null, native = null } = request;
+  const isVersion = Array.isArray(maxVersion) && maxVersion.length === 2 && [...maxVersion].every(isCount);
+  const { type = null, id = null } = device ?? {};
+  check(maxVersion === null || isVersion, 'maxVersion: an Array of two integers');
+  check(device === null || (typeof type === 'number' && typeof id === 'number'), 'device: the numbers type and id');
+  check([null, true, false].includes(copy), 'copy: true, false or null');
+  check(stream === null || typeof stream === 'bigint', 'stream: a bigint');
+  check([null, true, false, 'only'].includes(native), "native: true, false or 'only'");
+  check(maxVersion === null || maxVersion[0] >= 1, 'a consumer of DLPack 1.x', 'BufferError');
+  check(device === null || type === 1, 'device type 1', 'BufferError');
+  check(stream === null, 'no stream, because host memory has none', 'BufferError');
+  return { copy, native };
+}
+
+/** A tensor over the memory of a producer, or over a copy of it. */
 export function take(producer, copy = null) {
   const method = producer?.[Symbol.for('dlpack')];
-  if (typeof method !== 'function') refuse('TypeError', 'no producer');
-  const answer = method.call(producer, { maxVersion: [1, 3], copy, native: 'only' });
+  check(typeof method === 'function', 'an object with the method Symbol.for("dlpack")');
+  const result = Reflect.apply(method, producer, [{ maxVersion: [1, 3], native: 'only', copy }]);
+  if (!isExternal(result)) release(result);
+  check(isExternal(result), "an external, because of native: 'only'");
+  return takeExternal(result, copy);
+}
+
+/** Releases a managed tensor that came in place of an external (7.7), unless somebody consumed it before (5.1). */
+function release(managed) {
+  const deleter = Object(managed).deleter;
+  if (typeof deleter !== 'function' || consumed().has(managed)) return;
+  consumed().add(managed);
   try {
-    return takeExternal(answer, copy === false);
-  } catch (error) {
-    if (typeof answer?.deleter === 'function') answer.deleter(); // 7.7
-    throw Object.assign(error, { tag: 'BufferError' });
+    deleter.call(managed);
+  } catch {} // our own error counts (5.2)
+}
+
+const ownSet = new WeakSet();
+
+/** The set of this realm, or one of our own where that is not possible (5.8). */
+function consumed() {
+  const key = Symbol.for('dlpack.consumed');
+  if (globalThis[key] === undefined) {
+    Reflect.defineProperty(globalThis, key, { value: ownSet, writable: true, configurable: true });
   }
+  return globalThis[key] instanceof WeakSet ? globalThis[key] : ownSet;
 }
