@@ -38,6 +38,26 @@ const streams = [
   ['cudaManaged', 13, [null, -1n, 1n, 2n], [0n, -2n]],
 ] as const;
 
+/** Devices that have no numbers for streams (2.2), beside type 1 and WebGPU, which have cases of their own. */
+const withoutStreams = [
+  ['cudaHost', 3],
+  ['openCL', 4],
+  ['vulkan', 7],
+  ['metal', 8],
+  ['vpi', 9],
+  ['rocmHost', 11],
+  ['extDev', 12],
+  ['oneAPI', 14],
+  ['hexagon', 16],
+  ['maia', 17],
+  ['trn', 18],
+] as const;
+
+function refusesStream(tensor: Producer, stream: bigint): void {
+  const found = nameOf(thrown(`an error for the stream ${stream}`, () => tensor[dlpack]({ native: 'only', stream })));
+  expect(found === 'BufferError', `an error named BufferError for the stream ${stream}`, `received ${found}`);
+}
+
 const on = (
   id: string,
   section: string,
@@ -80,12 +100,17 @@ const rows: readonly Row<NativeContext>[] = [
       ),
     ),
     ...refused.map((stream) =>
-      on(`dp.${name}.stream.not${stream}`, '2.2', `refuses the stream ${stream} with a BufferError`, type, (_, x) => {
-        const found = nameOf(thrown('an error', () => x[dlpack]({ native: 'only', stream })));
-        expect(found === 'BufferError', 'an error named BufferError', `received ${found}`);
-      }),
+      on(`dp.${name}.stream.not${stream}`, '2.2', `refuses the stream ${stream} with a BufferError`, type, (_, x) =>
+        refusesStream(x, stream),
+      ),
     ),
   ]),
+  ...withoutStreams.map(([name, type]) =>
+    on(`dp.${name}.stream.none`, '2.2', 'takes null, and refuses every stream with a BufferError', type, (c, x) => {
+      withStruct(c, x, { stream: null });
+      for (const stream of [-2n, -1n, 0n, 1n, 2n, 4096n]) refusesStream(x, stream);
+    }),
+  ),
   ...(['cuda', 'rocm'] as const).map((name) =>
     on(`dp.${name}.host`, '2.1', 'refuses to share device memory with the host', name === 'cuda' ? 2 : 10, (_, x) => {
       thrown('an error', () => x[dlpack]({ native: 'only', device: { type: 1, id: 0 }, copy: false }));

@@ -133,6 +133,7 @@ const producerRows: readonly Row<ProducerContext>[] = [
   }),
   refuses('gp.host', '2.1', 'refuses to share with host memory', { device: { type: 1, id: 0 }, copy: false }),
   refuses('gp.stream', '2.2', 'refuses a stream', { stream: 1n }),
+  refuses('gp.stream.-1', '2.2', 'refuses the stream -1n, too', { stream: -1n }),
   refuses('gp.only', '2', 'refuses native: "only"', { native: 'only' }),
   must('gp.lifetime', '4.3.4', 'does not destroy the buffer before the deleter', async (context) => {
     const [device] = devicesOf(context.environment);

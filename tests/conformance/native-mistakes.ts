@@ -71,4 +71,16 @@ export const nativeMistakes: readonly Mistake[] = [
     '!was_consumed && napi_call_function(env, managed, deleter, 0, NULL, &ignored) != napi_ok',
     'false',
   ),
+  mistake(
+    'ignores a stream where the device has none',
+    'dp.metal.stream.none',
+    'if (request.has_stream)',
+    'if (request.has_stream && tensor->device.type == 1)',
+  ),
+  mistake(
+    'takes -1n on a device without streams',
+    'dp.oneAPI.stream.none',
+    '  request->has_stream = true;\n',
+    '  int64_t number = 0;\n  bool is_whole;\n  napi_get_value_bigint_int64(env, value, &number, &is_whole);\n  request->has_stream = number != -1;\n',
+  ),
 ];

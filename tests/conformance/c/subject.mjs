@@ -6,8 +6,11 @@ const { make, dispose, take, bytes, write, release } = createRequire(import.meta
   '../../../build/native/conformance_c.node',
 );
 
-const tensorOf = ({ dtype, shape, bytes: elements, isPadded }, flags) =>
-  make(elements, [...shape], dtype.code, dtype.bits, dtype.lanes, flags | (isPadded ? 4 : 0));
+/** Device types without streams. The library has handles of such devices, not the devices. */
+const elsewhere = [4, 7, 8, 9, 12, 14, 16, 17, 18];
+
+const tensorOf = ({ dtype, shape, bytes: elements, isPadded }, flags, { type, id } = { type: 1, id: 0 }) =>
+  make(elements, [...shape], dtype.code, dtype.bits, dtype.lanes, flags | (isPadded ? 4 : 0), type, id);
 
 export default {
   name: 'the C library',
@@ -15,6 +18,7 @@ export default {
     forms: ['buffer', 'external'],
     make: (recipe) => tensorOf(recipe, 0),
     makeReadOnly: (recipe) => tensorOf(recipe, 1),
+    makeOn: (recipe, device) => (elsewhere.includes(device.type) ? tensorOf(recipe, 0, device) : null),
     dispose,
   },
   consumer: {

@@ -18,6 +18,11 @@ typedef struct {
   uint16_t lanes;
 } DataType;
 
+typedef struct {
+  int32_t type;
+  int32_t id;
+} Device;
+
 typedef struct Managed {
   struct {
     uint32_t major, minor;
@@ -27,9 +32,7 @@ typedef struct Managed {
   uint64_t flags;
   struct {
     void* data;
-    struct {
-      int32_t type, id;
-    } device;
+    Device device;
     int32_t ndim;
     DataType dtype;
     int64_t* shape;
@@ -164,10 +167,14 @@ static void drop(Block* block) {
   if (atomic_fetch_sub(&block->owners, 1) == 1) free(block);
 }
 
-/* The tensor, which is a producer. Its elements are in row-major order, without gaps. */
+/*
+ * The tensor, which is a producer. Its elements are in row-major order, without gaps. On a device other than the host
+ * the address of the block stands for the handle of the device.
+ */
 typedef struct {
   Block* block; /* NULL once disposed */
   size_t length;
+  Device device;
   DataType dtype;
   uint64_t flags;
   int ndim;
@@ -202,7 +209,7 @@ static Managed* new_export(const Tensor* tensor, Block* block, uint64_t flags) {
   memcpy(self->strides, tensor->strides, sizeof(self->strides));
   self->managed = (Managed){.version = {1, 3}, .manager_ctx = self, .deleter = delete_export, .flags = flags};
   self->managed.tensor.data = block->bytes;
-  self->managed.tensor.device.type = 1;
+  self->managed.tensor.device = tensor->device;
   self->managed.tensor.ndim = tensor->ndim;
   self->managed.tensor.dtype = tensor->dtype;
   self->managed.tensor.shape = self->shape;
@@ -281,8 +288,9 @@ static napi_value numbers_of(napi_env env, const int64_t* values, int count) {
 /* The request (2) */
 
 typedef struct {
-  bool knows_us;    /* maxVersion */
-  bool is_for_host; /* device */
+  bool knows_us; /* maxVersion */
+  bool has_device;
+  double device_type, device_id;
   bool has_stream;
   napi_valuetype copy;   /* napi_null, or napi_boolean with must_copy */
   napi_valuetype native; /* napi_null, napi_boolean with takes_native, or napi_string for 'only' */
@@ -313,13 +321,13 @@ static bool read_version(napi_env env, napi_value value, Request* request) {
 
 static bool read_device(napi_env env, napi_value value, Request* request) {
   napi_value type, id;
-  double number;
   if (type_of(env, value) != napi_object) return type_error(env, "Expected device: an object");
   if (!is_ok(env, napi_get_named_property(env, value, "type", &type))) return false;
   if (!is_ok(env, napi_get_named_property(env, value, "id", &id))) return false;
-  if (type_of(env, id) != napi_number || napi_get_value_double(env, type, &number) != napi_ok)
+  if (napi_get_value_double(env, type, &request->device_type) != napi_ok ||
+      napi_get_value_double(env, id, &request->device_id) != napi_ok)
     return type_error(env, "Expected device: an object with the numbers type and id");
-  request->is_for_host = number == 1; /* whatever its id is (2.4.1) */
+  request->has_device = true;
   return true;
 }
 
@@ -352,7 +360,7 @@ static bool read_request(napi_env env, napi_value value, Request* request) {
                 {"copy", read_copy},
                 {"stream", read_stream},
                 {"native", read_native}};
-  *request = (Request){.knows_us = true, .is_for_host = true, .copy = napi_null, .native = napi_null};
+  *request = (Request){.knows_us = true, .copy = napi_null, .native = napi_null};
   if (is_absent(env, value)) return true;
   if (type_of(env, value) != napi_object) return type_error(env, "Expected an object as request");
   for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); ++i) {
@@ -376,11 +384,24 @@ static void* unwrap(napi_env env, napi_value object, const napi_type_tag* tag) {
   return self;
 }
 
+static napi_value device_object(napi_env env, Device device) {
+  napi_value object;
+  TRY(napi_create_object(env, &object));
+  return set_number(env, object, "type", device.type) && set_number(env, object, "id", device.id) ? object : NULL;
+}
+
 static napi_value device_method(napi_env env, napi_callback_info info) {
-  (void)info;
-  napi_value device;
-  TRY(napi_create_object(env, &device));
-  return set_number(env, device, "type", 1) && set_number(env, device, "id", 0) ? device : NULL;
+  napi_value object;
+  TRY(napi_get_cb_info(env, info, NULL, NULL, &object, NULL));
+  const Tensor* tensor = unwrap(env, object, &tensor_tag);
+  return tensor == NULL ? NULL : device_object(env, tensor->device);
+}
+
+/* Is the tensor where the consumer wants it? The host has no ids (2.4.1). */
+static bool is_there(const Tensor* tensor, const Request* request) {
+  if (!request->has_device) return true;
+  if (request->device_type != tensor->device.type) return false;
+  return tensor->device.type == 1 || request->device_id == tensor->device.id;
 }
 
 static void finalize_buffer(napi_env env, void* data, void* block) {
@@ -404,7 +425,7 @@ static napi_value buffer_over(napi_env env, Block* block, size_t length) {
 static napi_value managed_over(napi_env env, const Tensor* tensor, napi_value buffer, uint64_t flags) {
   napi_value managed, dtype, none;
   const int64_t version[] = {1, 3};
-  const napi_value device = device_method(env, NULL);
+  const napi_value device = device_object(env, tensor->device);
   const napi_value versions = numbers_of(env, version, 2);
   const napi_value shape = numbers_of(env, tensor->shape, tensor->ndim);
   const napi_value strides = numbers_of(env, tensor->strides, tensor->ndim);
@@ -460,9 +481,10 @@ static napi_value dlpack_method(napi_env env, napi_callback_info info) {
   if (tensor == NULL || !read_request(env, argument, &request)) return NULL;
   if (tensor->block == NULL) return throw_named(env, "Error", "Expected a tensor that was not disposed"), NULL;
   if (!request.knows_us) return buffer_error(env, "Expected a consumer of DLPack 1.x");
-  if (!request.is_for_host) return buffer_error(env, "Expected device type 1");
-  if (request.has_stream) return buffer_error(env, "Expected no stream, because host memory has none");
+  if (!is_there(tensor, &request)) return buffer_error(env, "Expected the device of the tensor");
+  if (request.has_stream) return buffer_error(env, "Expected no stream, because this device has none");
   const bool is_native = request.native == napi_string || request.takes_native;
+  if (!is_native && tensor->device.type != 1) return buffer_error(env, "Expected a consumer in native code");
   return is_native ? export_external(env, tensor, &request) : export_buffer(env, tensor, &request);
 }
 
@@ -490,10 +512,10 @@ static bool read_shape(napi_env env, napi_value array, Tensor* tensor) {
   return true;
 }
 
-/* make(bytes, shape, code, bits, lanes, flags): a tensor with a copy of the bytes. */
+/* make(bytes, shape, code, bits, lanes, flags, deviceType, deviceId): a tensor with a copy of the bytes. */
 static napi_value make(napi_env env, napi_callback_info info) {
-  napi_value arguments[6], object;
-  size_t count = 6, length;
+  napi_value arguments[8], object;
+  size_t count = 8, length;
   napi_typedarray_type type;
   void* bytes;
   uint32_t code, bits, lanes, flags;
@@ -504,6 +526,8 @@ static napi_value make(napi_env env, napi_callback_info info) {
   TRY(napi_get_value_uint32(env, arguments[3], &bits));
   TRY(napi_get_value_uint32(env, arguments[4], &lanes));
   TRY(napi_get_value_uint32(env, arguments[5], &flags));
+  TRY(napi_get_value_int32(env, arguments[6], &made.device.type));
+  TRY(napi_get_value_int32(env, arguments[7], &made.device.id));
   if (!read_shape(env, arguments[1], &made)) return NULL;
   made.dtype = (DataType){(uint8_t)code, (uint8_t)bits, (uint16_t)lanes};
   made.flags = flags;
