@@ -110,7 +110,7 @@ TypeEntry* LookUpType(Object* type) {
   node->entry.type = type;
   node->entry.api = FindTable(type);
   node->entry.import_api = node->entry.api == nullptr || OverridesMethod(type) ? nullptr : node->entry.api;
-  // Their arrays never change, but their capsules do not set the read-only flag.
+  // Their arrays never change, but their capsules, those of JAX before 0.12, do not set the read-only flag.
   for (const char* module : {"jaxlib.", "tensorflow.", "nanoarrow."}) {
     if (HasText(type, "__module__", module, true)) node->entry.is_immutable = true;
   }
@@ -315,8 +315,11 @@ static Storage* ConsumeMethod(TypeEntry* entry, Object* object, const ConsumeOpt
     return ConsumeMlDTypes(object, options, imported, status);
   }
   Storage* storage = FollowProducer(TakeCapsule(capsule, imported, status), imported->tensor, nullptr);
-  if (storage != nullptr && entry->is_immutable && options.copy != 1)
-    imported->OwnLayout()->flags |= DLPACK_FLAG_BITMASK_READ_ONLY;
+  if (storage == nullptr || !entry->is_immutable) return storage;
+  uint32_t& flags = imported->OwnLayout()->flags;
+  if (options.copy != 1) flags |= DLPACK_FLAG_BITMASK_READ_ONLY;
+  // JAX marks its copies as read-only, too, but a copy that it made for us is nobody else's.
+  if (options.copy == 1 && (flags & DLPACK_FLAG_BITMASK_IS_COPIED) != 0) flags &= ~DLPACK_FLAG_BITMASK_READ_ONLY;
   return storage;
 }
 
