@@ -1,31 +1,27 @@
 """Compiles the kernels of native/cuda into PTX with NVRTC, which needs no GPU.
 
-Run it with a Python that has NVRTC (PyTorch with CUDA brings it): .venv/bin/python scripts/make-ptx.py
+python3 scripts/make-ptx.py, after `npm test -- cuda/ptx` installed the NVRTC of requirements/nvrtc.txt in build/nvrtc.
 With --check it writes nothing, and fails when a committed file is not what its source gives.
 """
 
 import ctypes
 import pathlib
 import re
-import site
 import sys
 
-folder = pathlib.Path(__file__).parent.parent / "native" / "cuda"
+root = pathlib.Path(__file__).parent.parent
+folder = root / "native" / "cuda"
 ARCH = "compute_75"
 # Nothing newer is used, and drivers from CUDA 11 on read it.
 VERSION = "7.0"
 
 
 def find_nvrtc():
-    for root in site.getsitepackages():
-        for path in sorted(pathlib.Path(root).glob("nvidia/*/lib/libnvrtc.so.*")):
-            for part in path.parent.glob("libnvrtc-builtins.so.*"):
-                ctypes.CDLL(str(part), mode=ctypes.RTLD_GLOBAL)  # found by name once it is loaded
-            return ctypes.CDLL(str(path))
-    try:
-        return ctypes.CDLL("libnvrtc.so")
-    except OSError:
-        sys.exit("NVRTC not found: pip install nvidia-cuda-nvrtc, or use a Python with PyTorch for CUDA")
+    for path in sorted(root.glob("build/nvrtc/nvidia/*/lib/libnvrtc.so.*")):
+        for part in path.parent.glob("libnvrtc-builtins.so.*"):
+            ctypes.CDLL(str(part), mode=ctypes.RTLD_GLOBAL)  # found by name once it is loaded
+        return ctypes.CDLL(str(path))
+    sys.exit("NVRTC not found in build/nvrtc: npm test -- cuda/ptx")
 
 
 # A source, the header that it includes, and the name of its PTX in C++.

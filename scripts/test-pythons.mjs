@@ -1,6 +1,6 @@
 // npm run test:pythons: runs the Python tests on every CPython from 3.9 on that this machine has, with the same addon.
 // It finds the executables in PYTHONS (separated as in PATH), the versions of pyenv, and python3.x on the PATH. `--
-// 3.12` runs one version.
+// 3.12` runs one version. Python 3.11 also has the previous PyTorch and JAX.
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { prepare } from './lib/needs.mjs';
@@ -8,17 +8,26 @@ import { findPythons } from './lib/pythons.mjs';
 import { runTests, summary } from './lib/run-tests.mjs';
 import { at, main, run, step } from './lib/steps.mjs';
 
-/** A virtual environment with the newest NumPy that has a wheel for this Python. */
+const newestNumPy = { title: 'NumPy', imports: 'numpy', packages: ['numpy'] };
+/** What .venv has on a Python that is too old for the newest counterparts. */
+const previous = {
+  title: 'The previous counterparts',
+  imports: 'numpy, torch, jax',
+  packages: ['-r', 'requirements/tests.txt'],
+};
+
+/** A virtual environment with the newest NumPy that has a wheel for this Python, or with more. */
 async function makeEnvironment({ name, version, executable }) {
+  const { title, imports, packages } = name === '3.11' ? previous : newestNumPy;
   const folder = at('.cache/pythons', name);
   const python = join(folder, 'bin/python');
-  await step(`NumPy for Python ${version}`, async () => {
+  await step(`${title} for Python ${version}`, async () => {
     const has = async () =>
-      existsSync(python) && (await run(python, ['-c', 'import numpy'], { allowFailure: true })).code === 0;
+      existsSync(python) && (await run(python, ['-c', `import ${imports}`], { allowFailure: true })).code === 0;
     if (await has()) return 'up to date';
     await run(executable, ['-m', 'venv', folder]);
     const flags = ['--quiet', '--disable-pip-version-check', '--only-binary', ':all:'];
-    await run(python, ['-m', 'pip', 'install', ...flags, 'numpy'], { allowFailure: true });
+    await run(python, ['-m', 'pip', 'install', ...flags, ...packages], { allowFailure: true });
     return (await has()) ? 'done' : 'there is no wheel; its tests are skipped';
   });
   return folder;

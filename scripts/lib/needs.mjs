@@ -12,7 +12,7 @@ import {
   buildPeerAddon,
   buildSpanProgram,
 } from './counterparts.mjs';
-import { installHeaders, installOldNumPy, installPython, installXGrammar } from './environments.mjs';
+import { installHeaders, installNvrtc, installOldNumPy, installPython, installXGrammar } from './environments.mjs';
 import { installLibraries, installOldestRuntime, installPyodide } from './libraries.mjs';
 import { buildFaults, buildNative } from './native.mjs';
 import { buildTests, buildTypeScript, checkNode, installPackages } from './setup.mjs';
@@ -35,6 +35,7 @@ export const steps = {
   example: { run: buildExampleAddon, sign: /scale\.node/ },
   kernels: { run: buildKernels, sign: /\/kernels\/|\/kernels'/ },
   xgrammar: { run: installXGrammar, sign: /build\/xgrammar|xgrammar\/xgrammar/ },
+  nvrtc: { run: installNvrtc, sign: /make-ptx/ },
   driver: { run: buildFakeDriver, sign: /fake_cuda/ },
   deviceLibrary: { run: buildDeviceLibrary, sign: /onnxruntime_device/ },
   cudaHeader: { run: buildCudaCheck, sign: /cuda_abi/ },
@@ -50,6 +51,7 @@ export const needs = {
   cli: ['python', 'libraries', 'driver'],
   conformance: ['conformance', 'libraries'],
   cuda: ['python', 'kernels', 'driver', 'cudaHeader'],
+  'cuda/ptx': ['nvrtc'],
   docs: ['python', 'libraries', 'example', 'kernels', 'xgrammar', 'driver'],
   examples: ['python', 'peer', 'example', 'kernels'],
   faults: ['python', 'libraries', 'faults', 'kernels', 'driver'],

@@ -41,9 +41,12 @@ export async function findPythons() {
   );
 }
 
-/** The newest Python among these versions, such as `['3.12', '3.13']`, for packages that have wheels for no others. */
+/** The newest Python among these versions, such as `['3.12', '3.13']`; undefined if there is none. */
+export const newestPython = async (names) => (await findPythons()).findLast(({ name }) => names.includes(name));
+
+/** The same, for packages that have wheels for no others. */
 export async function pythonAmong(names) {
-  const found = (await findPythons()).findLast(({ name }) => names.includes(name));
+  const found = await newestPython(names);
   if (found !== undefined) return found.executable;
   const wanted = names.join(' or ');
   throw new Missing(

@@ -1,6 +1,6 @@
 /** The machine that runs the GPU suite. */
 
-import { existsSync } from 'node:fs';
+import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type Driver, openDriver } from '../cuda/fake.js';
@@ -11,7 +11,7 @@ export const root = fileURLToPath(new URL('../../../', import.meta.url));
 /** The Python package tvm_ffi: packed, or of the repository. */
 export const tvmFfiFolder = existsSync(join(root, 'tvm_ffi'))
   ? join(root, 'tvm_ffi')
-  : join(root, '.venv/lib/python3.11/site-packages/tvm_ffi');
+  : join(root, '.venv/lib', readdirSync(join(root, '.venv/lib'))[0] as string, 'site-packages/tvm_ffi');
 
 /** The Python whose torch, cupy and jax the suite uses; scripts/lib/gpu-suite.mjs names it. */
 export const pythonExecutable = process.env.DLPACK_PYTHON || 'python3';
