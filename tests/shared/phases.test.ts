@@ -31,7 +31,7 @@ import { equal, ok, throws } from '../assert.js';
 import { runtimeArgs } from '../child.js';
 import { collectUntil, runtime, testWith } from '../harness.js';
 import { memoryFiles } from './files.js';
-import { linuxMissing, otherUserMissing, runPython, startPython } from './peer.js';
+import { linuxMissing, nobody, otherUserMissing, runPython, startPython } from './peer.js';
 
 const share = (tensor: Tensor): TensorDescription => describeTensor(tensor, { copy: false });
 const newName = (): string => `dlpack-test-${process.pid}-${Math.random().toString(36).slice(2)}`;
@@ -214,7 +214,6 @@ testWith(linuxMissing, 'a process number that a process with memory of its own h
 });
 
 testWith(otherUserMissing, 'another user cannot open our memory, and we cannot open theirs', async () => {
-  const nobody = ['setpriv', '--reuid', '65534', '--regid', '65534', '--clear-groups'];
   const name = newName();
   using plain = Tensor.zeros([16], 'uint8', { shareable: true });
   using named = Tensor.zeros([16], 'uint8', { shareable: name });

@@ -26,6 +26,13 @@ export function probe(name: string): { module: PyObject; missing: string | false
   }
 }
 
+/** Whether a Python module has this version, such as `'2.14'`, or a newer one. */
+export function isSince(module: PyObject, version: string): boolean {
+  const [major = 0, minor = 0] = String(module.__version__).split('.').map(Number);
+  const [wantedMajor = 0, wantedMinor = 0] = version.split('.').map(Number);
+  return major > wantedMajor || (major === wantedMajor && minor >= wantedMinor);
+}
+
 /** True for a Python whose threads run at the same time. */
 export const isFreeThreaded =
   interpreter?.eval('getattr(__import__("sys"), "_is_gil_enabled", lambda: True)()') === false;

@@ -141,10 +141,11 @@ testWith(torchMissing, 'memory that kernels allocate belongs to the host that ca
   py.import('sys'); // the next use of Python releases objects of earlier tests
   const before = liveCounts().storages;
   const t = theirs.allocate_like(torch.module.ones(4));
-  equal([value(t.__class__.__name__), liveCounts().storages], ['Tensor', before]);
+  const after = liveCounts().storages; // this use of Python, too, may have released objects of earlier tests
+  equal([value(t.__class__.__name__), after <= before], ['Tensor', true]);
   ok(value(torch.module.is_tensor(t)), 'PyTorch’s own class');
   const y = probe('allocate_like')(floats([1, 2, 3])) as Tensor<'float32'>;
-  ok(liveCounts().storages > before && addressOf(y) % 256n === 0n);
+  ok(liveCounts().storages > after && addressOf(y) % 256n === 0n);
   // Without a tensor of a framework Python sets no allocator, so it uses ours on this thread.
   const plain = pythonModule(kernelsPath).iota(3);
   equal(fromDLPack(plain).toArray(), [0, 1, 2]);

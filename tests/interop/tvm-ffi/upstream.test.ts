@@ -47,7 +47,7 @@ const reasons = Object.entries(leftOut).flatMap(([file, tests]) =>
 const page = `# Upstream's own tests of TVM-FFI
 
 \`npm test -- tvm-ffi/upstream\` runs the Python tests of apache/tvm-ffi 620fece9 (August 2026) about functions, values, objects and
-containers with this package's names, against the libtvm_ffi and the testing library of the wheel 0.1.15.post1. Of
+containers with this package's names, against the libtvm_ffi and the testing library of the wheel 0.1.15.post2. Of
 ${sum('held') + sum('left')} tests in ${counts.length} files ${sum('held')} hold, and ${sum('left')} have no counterpart. Where a test also asserts something about Python
 itself, such as a docstring or \`sys.getrefcount\`, that assertion is left out.
 

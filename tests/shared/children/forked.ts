@@ -18,7 +18,8 @@ const hasName = (): boolean => existsSync(`/dev/shm/${name}`);
 for (let i = 0; i < 5; i++) await collect();
 const before = hasName();
 py.exec(`
-import os, builtins
+import os, builtins, warnings
+warnings.simplefilter("ignore", DeprecationWarning)  # fork beside Node's threads; this child calls nothing that waits
 child = os.fork()
 if child == 0:
     del builtins.kept

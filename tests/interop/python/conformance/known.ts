@@ -36,7 +36,7 @@ const float8OfJax = isIn('float8_e3m4', 'float8_e4m3', 'float8_e4m3b11fnuz');
 const isFlipped = hasLayout('negative stride');
 const unknownToTorch = (cell: Cell) =>
   float8OfJax(cell) || isIn('float6_e2m3fn', 'float6_e3m2fn', 'float4_e2m1fn', 'int4', 'uint4')(cell);
-/** PyTorch would end the process, or write to read-only memory. */
+/** PyTorch would refuse, up to 2.13 end the process, or write to read-only memory. */
 const unfitForTorch = (cell: Cell) => isFlipped(cell) || cell.readonly;
 const unknownToJax = isIn(
   'complex32',
@@ -182,7 +182,7 @@ export const known: readonly Known[] = [
     when: (cell) => isLegacy(cell) && cell.copy !== true,
     what: 'an immutable array in a legacy capsule of an object that hides its type',
     outcome: 'shared; read-only lost',
-    why: 'a legacy capsule cannot say read-only; of JAX arrays themselves this package knows it, and Arrow says it in the new capsule',
+    why: 'a legacy capsule cannot say read-only; JAX and Arrow say it in the new one',
     link: 'https://github.com/jax-ml/jax/issues/40789',
   },
   {
@@ -191,20 +191,18 @@ export const known: readonly Known[] = [
     when: (cell) => isLegacy(cell) && unfitForTorch(cell) && !unknownToTorch(cell),
     what: 'a negative stride, or read-only, through an object without keywords',
     outcome: 'copied',
-    why: 'PyTorch up to 2.13 would end the process, or write: it gets a copy, also with `copy=False`, which never reached this package',
+    why: 'PyTorch has no such tensors: it would refuse (up to 2.13 end the process), or write. It gets a copy, also with `copy=False`, which never reached this package',
     link: 'https://github.com/pytorch/pytorch/issues/188023',
   },
   {
-    peers: ['NumPy', 'NumPy 1', 'JAX', 'TVM-FFI'],
+    peers: ['NumPy', 'NumPy 1', 'TVM-FFI'],
     direction: 'from JavaScript',
-    when: (cell) =>
-      cell.readonly &&
-      (isLegacy(cell) || cell.peer === 'JAX' || (cell.peer === 'NumPy 1' && cell.route === 'from_dlpack')),
+    when: (cell) => cell.readonly && (isLegacy(cell) || (cell.peer === 'NumPy 1' && cell.route === 'from_dlpack')),
     what: 'a read-only tensor in a legacy capsule',
     outcome: 'refused: BufferError',
     message: 'read-only tensor',
-    why: 'a legacy capsule cannot say read-only, and JAX asks for nothing else; pass `tensor.copy()`',
-    link: 'https://github.com/jax-ml/jax/issues/40789',
+    why: 'a legacy capsule cannot say read-only; pass `tensor.copy()`',
+    link: python,
   },
   // Layouts and dtypes.
   {
@@ -214,7 +212,7 @@ export const known: readonly Known[] = [
     what: 'a negative stride, or read-only, with `copy=False`',
     outcome: 'refused: BufferError',
     message: 'negative strides',
-    why: 'PyTorch up to 2.13 would end the process, or write; this package refuses first',
+    why: 'PyTorch has no such tensors: it would refuse (up to 2.13 end the process), or write; this package refuses first',
     link: 'https://github.com/pytorch/pytorch/issues/188023',
   },
   {
@@ -233,7 +231,7 @@ export const known: readonly Known[] = [
     when: (cell) => unfitForTorch(cell) && cell.copy === null,
     what: 'a negative stride, or read-only',
     outcome: 'copied',
-    why: 'PyTorch tensors cannot have one (up to 2.13 the attempt ends the process) and cannot be read-only',
+    why: 'PyTorch tensors cannot have one and cannot be read-only',
     link: 'https://github.com/pytorch/pytorch/issues/188023',
   },
   {
@@ -291,7 +289,7 @@ export const known: readonly Known[] = [
     what: 'these dtypes through an object that hides the array',
     outcome: 'refused: BufferError',
     message: 'DLPack only supports',
-    why: 'NumPy 2.4 exports only dtypes of its own; of arrays themselves this package takes the memory another way',
+    why: 'NumPy exports its own dtypes and registered ones, and ml_dtypes registers none; of arrays themselves this package takes the memory another way',
     link: 'https://github.com/numpy/numpy/pull/31256',
   },
   {
@@ -299,9 +297,9 @@ export const known: readonly Known[] = [
     direction: 'from JavaScript',
     when: ({ route }) => route === 'from_dlpack',
     what: 'these dtypes by `np.from_dlpack`',
-    outcome: 'refused: RuntimeError',
+    outcome: 'refused: BufferError',
     message: 'Unsupported dtype',
-    why: 'NumPy 2.4 imports only dtypes of its own: `np.asarray(tensor).view(ml_dtypes.bfloat16)`',
+    why: 'NumPy imports its own dtypes and registered ones, and ml_dtypes registers none: `np.dtypes.register_dlpack_dtype`, or `np.asarray(tensor).view(ml_dtypes.bfloat16)`',
     link: 'https://github.com/jax-ml/ml_dtypes/issues/376',
   },
   {
