@@ -2,7 +2,7 @@
 // to one tensor, and then computes wrong values. So runs with given outputs are compared here, by address.
 #pragma once
 
-#include "../storage.h"
+#include "../memory/storage.h"
 #include "failure.h"
 #include "list.h"
 
