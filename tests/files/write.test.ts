@@ -337,7 +337,7 @@ test('a signal stops a writer, before it starts and in the middle, and leaves th
     });
     equal(await rejection(write(stuck, inside.signal)), reason);
   }
-  equal(liveCounts().storages, before);
+  ok(liveCounts().storages <= before); // fewer when the collector ran meanwhile
   await rejects('TypeError', 'an AbortSignal for signal', writeNpy(path, large, { signal: {} as never }));
 });
 
