@@ -37,8 +37,8 @@ struct NamedMemory {
 };
 
 // Each table is in the file with its name.
-extern const NamedFunction kExchangeFunctions[], kMemoryFunctions[], kConvertFunctions[], kFileFunctions[],
-    kSharedMemoryFunctions[];
+extern const NamedFunction kImportFunctions[], kExportFunctions[], kLayoutFunctions[], kMemoryFunctions[],
+    kCountFunctions[], kConvertFunctions[], kFileFunctions[], kSharedMemoryFunctions[];
 
 // cuda/context.cc
 napi_value LoadCuda(napi_env env, napi_callback_info info);
@@ -52,7 +52,7 @@ napi_value AttachTvmFfi(napi_env env, napi_callback_info info);
 napi_value LoadOnnxRuntime(napi_env env, napi_callback_info info);
 napi_value AttachOnnxRuntime(napi_env env, napi_callback_info info);
 
-// python/operations.cc
+// python/calls/operations.cc
 namespace python {
 napi_value StartPython(napi_env env, napi_callback_info info);
 napi_value FindRunningPython(napi_env env, napi_callback_info info);

@@ -209,8 +209,8 @@ napi_value CreateInstance(napi_env env, napi_callback_info info) {
   if (self->queue == nullptr || napi_create_reference(env, wire, 1, &self->wire_ref) != napi_ok ||
       napi_create_object(env, &result) != napi_ok ||
       !DefineFunctions(env, result,
-                       {kExchangeFunctions, kMemoryFunctions, kConvertFunctions, kFileFunctions, kSharedMemoryFunctions,
-                        kPartFunctions},
+                       {kImportFunctions, kExportFunctions, kLayoutFunctions, kMemoryFunctions, kCountFunctions,
+                        kConvertFunctions, kFileFunctions, kSharedMemoryFunctions, kPartFunctions},
                        self)) {
     return Fail(env, "Expected Node-API to make the functions of an instance of dlpack");
   }

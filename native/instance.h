@@ -35,7 +35,7 @@ struct Instance {
   ReleaseQueue* queue;
   LayoutTable layouts;
   bool forbids_external_buffers;
-  bool has_named_memory;  // files/shared_memory.cc added its cleanup hook
+  bool has_named_memory;  // memory/shared_memory.cc added its cleanup hook
   int64_t lasting;        // bytes of imports and Python objects that outlived their tick
   int64_t lasting_limit;  // when they reach this limit, a collection is requested
 };

@@ -10,7 +10,7 @@ import re
 import sys
 
 root = pathlib.Path(__file__).parent.parent
-folder = root / "native" / "cuda"
+folder = root / "native" / "cuda" / "copies"
 ARCH = "compute_75"
 # Nothing newer is used, and drivers from CUDA 11 on read it.
 VERSION = "7.0"
@@ -62,7 +62,7 @@ def main():
     nvrtc = find_nvrtc()
     for name, header, variable in KERNELS:
         stem = name.removesuffix(".cu") + "_ptx"
-        guard = f"DLPACK_NODE_CUDA_{stem.upper()}_H_"
+        guard = f"DLPACK_NODE_CUDA_COPIES_{stem.upper()}_H_"
         text = (
             f"// Made by scripts/make-ptx.py from {name}.\n"
             f"#ifndef {guard}\n#define {guard}\n\n"

@@ -5,8 +5,8 @@
 
 #include "../bindings.h"
 #include "../exports.h"
-#include "memory.h"
-#include "pinned_blocks.h"
+#include "copies/pinned_blocks.h"
+#include "memory/memory.h"
 
 namespace dlpack {
 namespace cuda {

@@ -3,7 +3,7 @@
 
 #include "../async_work.h"
 #include "../wire/wire.h"
-#include "streams.h"
+#include "streams/stream.h"
 
 namespace dlpack::cuda {
 

@@ -1,7 +1,7 @@
 #include "managed_tensor.h"
 
-#include "../cuda/imports.h"
-#include "../cuda/memory.h"
+#include "../cuda/memory/memory.h"
+#include "../cuda/streams/imports.h"
 
 namespace dlpack {
 

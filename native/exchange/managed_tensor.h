@@ -55,6 +55,9 @@ bool IsMisaligned(const DLTensor& tensor);
 // The DLPackExchangeAPI table of the process, in exchange_api.cc. Any thread.
 DLPackExchangeAPI* ExchangeApi();
 
+// The minimal check for a number that should be an address.
+inline bool IsPlausible(uint64_t address) { return address >= 4096 && address % alignof(DLTensor) == 0; }
+
 // Calls the deleter, if there is one.
 template <class Managed>
 inline void DeleteManaged(Managed* managed) {

@@ -30,7 +30,7 @@ struct Storage {
   // Data for `destroy`: a managed tensor, an entry of a release queue, or an address and a number.
   void* owner;
   uint64_t owner_id;
-  // Streams with work on this memory, for which `destroy` waits; see cuda/uses.h. NULL for most storages.
+  // Streams with work on this memory, for which `destroy` waits; see cuda/streams/uses.h. NULL for most storages.
   void* uses;
 };
 

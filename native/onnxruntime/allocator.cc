@@ -2,7 +2,7 @@
 
 #include "../memory/kept_blocks.h"
 #include "../platform/platform.h"
-#include "library.h"
+#include "runtime.h"
 
 #if defined(__clang__)
 #define DLPACK_TAIL_CALL [[clang::musttail]]

@@ -6,8 +6,8 @@
 
 #include "../bindings.h"
 #include "failure.h"
-#include "library.h"
 #include "run.h"
+#include "runtime.h"
 
 namespace dlpack {
 namespace onnxruntime {

@@ -4,7 +4,7 @@
 #include <stdio.h>
 
 #include "../exports.h"
-#include "library.h"
+#include "runtime.h"
 
 namespace dlpack::onnxruntime {
 

@@ -1,7 +1,7 @@
 // The options of a session, from the settings that JavaScript has checked.
 #pragma once
 
-#include "device.h"
+#include "session_device.h"
 
 namespace dlpack::onnxruntime {
 

@@ -2,8 +2,8 @@
 
 #include <stdio.h>
 
-#include "../files/shared_memory.h"
 #include "../forked.h"
+#include "../memory/shared_memory.h"
 #include "../platform/platform.h"
 #include "run.h"
 

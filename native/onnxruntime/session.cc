@@ -5,10 +5,10 @@
 #include <new>
 
 #include "../bindings.h"
-#include "describe.h"
 #include "failure.h"
 #include "options.h"
 #include "text.h"
+#include "value_info.h"
 
 namespace dlpack::onnxruntime {
 

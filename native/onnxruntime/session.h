@@ -5,8 +5,8 @@
 
 #include "../platform/platform.h"
 #include "context.h"
-#include "device.h"
-#include "library.h"
+#include "runtime.h"
+#include "session_device.h"
 
 namespace dlpack::onnxruntime {
 

@@ -5,7 +5,7 @@
 
 #include "../wire/wire.h"
 #include "allocator.h"
-#include "library.h"
+#include "runtime.h"
 #include "text.h"
 
 namespace dlpack::onnxruntime {

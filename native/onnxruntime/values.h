@@ -2,9 +2,9 @@
 #pragma once
 
 #include "context.h"
-#include "device.h"
 #include "list.h"
 #include "memory_in_use.h"
+#include "session_device.h"
 
 namespace dlpack::onnxruntime {
 

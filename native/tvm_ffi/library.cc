@@ -5,7 +5,7 @@
 #include "../lock.h"
 #include "../platform/platform.h"
 #include "../signals.h"
-#include "builtins.h"
+#include "calls/builtins.h"
 
 namespace dlpack::tvm_ffi {
 

@@ -2,6 +2,9 @@
 
 #include <stdlib.h>
 
+#include "../bindings.h"
+#include "wire.h"
+
 namespace dlpack {
 
 static const uint32_t kHashes = sizeof(LayoutTable::by_hash) / sizeof(uint16_t);
@@ -77,5 +80,15 @@ bool LayoutTable::Keep(const Layout& layout, uint32_t number) {
 void LayoutTable::Clear() {
   for (Layout* layout : kept) free(layout);
 }
+
+// keepLayout: the LayoutRequest has a place of its own.
+static void KeepLayout(Instance* self, napi_env) {
+  LayoutRequest* request = MessageAt<LayoutRequest>(self, kLayoutSlot);
+  LayoutRoom layout;
+  const Status status = request->number == 0 ? kUnknownLayout : ReadLayout(self, request->tensor, &layout);
+  request->status = status == kOk && !self->layouts.Keep(layout, request->number) ? kOutOfMemory : status;
+}
+
+const NamedFunction kLayoutFunctions[] = {{"keepLayout", Binding<KeepLayout>::Call}, {}};
 
 }  // namespace dlpack

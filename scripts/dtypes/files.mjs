@@ -112,5 +112,5 @@ NUMPY_TYPES = '${numpy.join(' ')}'.split()
 export const dtypeFiles = () => [
   ['src/dtype-table.ts', typescript()],
   ['native/dtype_table.h', cplusplus()],
-  ['native/python/dtypes.py', python()],
+  ['native/python/tensors/dtypes.py', python()],
 ];

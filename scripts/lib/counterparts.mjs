@@ -133,7 +133,7 @@ export const buildFakeDriver = () =>
   step('C++: a CUDA driver without a device', () =>
     whenChanged(
       'fake-cuda',
-      ['tests/cuda/driver', 'native/cuda/driver.h', 'native/cuda/copy_plan.h', 'scripts/lib/counterparts.mjs'],
+      ['tests/cuda/driver', 'native/cuda/driver.h', 'native/cuda/copies/copy_plan.h', 'scripts/lib/counterparts.mjs'],
       process.platform === 'win32' ? [] : ['build/native/fake_cuda.node'],
       async () => {
         if (process.platform === 'win32') return 'left out: it needs POSIX; its tests say so';

@@ -5,9 +5,9 @@ import { at } from './steps.mjs';
 
 /** A Python file, and the name of its text in C++. */
 const embedded = [
-  ['native/python/dtypes.py', 'kDtypesPy'],
-  ['native/python/prelude.py', 'kPreludePy'],
-  ['native/python/tensor.py', 'kTensorPy'],
+  ['native/python/tensors/dtypes.py', 'kDtypesPy'],
+  ['native/python/interpreter/prelude.py', 'kPreludePy'],
+  ['native/python/tensors/tensor.py', 'kTensorPy'],
 ];
 
 function headerOf(path, name) {

@@ -2,7 +2,7 @@
 
 import { statSync, writeFileSync } from 'node:fs';
 import { python } from '../python/index.js';
-import { loadSource } from '../python/source-module.js';
+import { loadSource } from '../python/interpreter/source-module.js';
 import { moduleDeclarations } from '../tvm-ffi/declarations.js';
 import { type Command, parse, UsageError } from './command.js';
 import SOURCE from './python-types.py';

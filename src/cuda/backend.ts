@@ -3,18 +3,18 @@
 import { setPointerDriver } from '../mdspan/driver.js';
 import { type DeviceBackend, setDeviceBackend } from '../storage/device-backend.js';
 import { memorySources } from '../storage/memory-sources.js';
-import { arrayInterfaceOf } from './array-export.js';
-import { canConvert } from './cast.js';
-import { copyElements, copyElementsAsync } from './copy.js';
-import { currentHandle } from './current.js';
+import { arrayInterfaceOf } from './arrays/array-export.js';
+import { canConvert } from './copies/cast.js';
+import { copyElements, copyElementsAsync } from './copies/copy.js';
+import { upload } from './copies/upload.js';
 import { emptyCache } from './devices.js';
 import { countDevices } from './driver.js';
-import { allocateShareable, openRange, shareRange } from './ipc.js';
-import { allocate, clear, follow, handOver, settle } from './memory.js';
-import { pointerAttributes } from './pointer.js';
-import { useStream } from './stream.js';
-import { handleOn } from './stream-handle.js';
-import { upload } from './upload.js';
+import { allocateShareable, openRange, shareRange } from './memory/ipc.js';
+import { allocate, clear, follow, handOver, settle } from './memory/memory.js';
+import { pointerAttributes } from './memory/pointer.js';
+import { currentHandle } from './streams/current.js';
+import { useStream } from './streams/stream.js';
+import { handleOn } from './streams/stream-handle.js';
 
 const cudaBackend: DeviceBackend = {
   allocate,

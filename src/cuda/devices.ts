@@ -2,8 +2,8 @@
 
 import { type Device, type DeviceInfo, parseDevice } from '../device.js';
 import { ArgumentValueError } from '../errors.js';
+import { releasePinned } from './copies/upload.js';
 import { check, countDevices, cuda, isLoaded, take } from './driver.js';
-import { releasePinned } from './upload.js';
 
 /** The properties of a device, from the driver. */
 export interface CudaDevice {

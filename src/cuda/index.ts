@@ -9,19 +9,19 @@ import { register } from './backend.js';
 
 register();
 
-export type { CudaArrayInterface } from './array-entries.js';
+export type { CudaArrayInterface } from './arrays/array-entries.js';
 export {
   type CudaArrayExportOptions,
   type TensorCudaArrayInterface,
   toCudaArrayInterface,
-} from './array-export.js';
+} from './arrays/array-export.js';
 export {
   asCudaArray,
   asMaskedCudaArray,
   type CudaArrayOptions,
   fromCudaArrayInterface,
   type MaskedCudaArray,
-} from './array-interface.js';
+} from './arrays/array-interface.js';
 export {
   type CudaDevice,
   devices,
@@ -30,6 +30,6 @@ export {
 } from './devices.js';
 export { type DriverOptions, loadDriver } from './driver.js';
 export { CudaError } from './error.js';
-export { CudaEvent, type CudaEventOptions } from './event.js';
-export { type PointerAttributes, pointerAttributes } from './pointer.js';
-export { Stream, type StreamOptions } from './stream.js';
+export { type PointerAttributes, pointerAttributes } from './memory/pointer.js';
+export { CudaEvent, type CudaEventOptions } from './streams/event.js';
+export { Stream, type StreamOptions } from './streams/stream.js';

@@ -13,10 +13,11 @@
 
 export type { Quantization } from './entry.js';
 export { FileError, FileFormatError } from './error.js';
-export type { GgufNumbers, GgufValue } from './gguf.js';
-export { GgufFile } from './gguf-file.js';
+export type { GgufNumbers, GgufValue } from './formats/gguf.js';
+export { GgufFile } from './formats/gguf-file.js';
+export { NpzFile } from './formats/npz-file.js';
+export { SafetensorsFile } from './formats/safetensors-file.js';
 export type { MapMode } from './host.js';
-export { NpzFile } from './npz-file.js';
 export {
   type FilePath,
   type FileSource,
@@ -34,7 +35,6 @@ export {
   openSafetensorsSync,
 } from './open.js';
 export type { Progress } from './opened.js';
-export { SafetensorsFile } from './safetensors-file.js';
 export { type GetOptions, TensorFile, type TensorInfo } from './tensor-file.js';
 export {
   type FileTarget,

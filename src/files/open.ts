@@ -6,19 +6,19 @@ import { type DType, parseDType } from '../dtype.js';
 import { ArgumentTypeError, ArgumentValueError, checkCount, isA, UnsupportedDTypeError } from '../errors.js';
 import { Tensor } from '../tensor.js';
 import type { TensorEntry } from './entry.js';
-import { type GgufHeader, readGguf } from './gguf.js';
-import { GgufFile } from './gguf-file.js';
+import { type GgufHeader, readGguf } from './formats/gguf.js';
+import { GgufFile } from './formats/gguf-file.js';
+import { type Format, recognised } from './formats/magic.js';
+import { type NpyOptions, readNpy } from './formats/npy.js';
+import { NpzFile, readNpz } from './formats/npz-file.js';
+import { readSafetensors, type SafetensorsHeader } from './formats/safetensors.js';
+import { type SafetensorsFile, type Shard, safetensorsFile, shardedFile } from './formats/safetensors-file.js';
+import type { ZipMember } from './formats/zip.js';
 import { getHost, isUrl, type MapMode } from './host.js';
-import { type Format, recognised } from './magic.js';
-import { type NpyOptions, readNpy } from './npy.js';
-import { NpzFile, readNpz } from './npz-file.js';
 import { MemoryFile, type OpenedFile, SourceFile } from './opened.js';
 import type { FileExtent, Reading } from './reading.js';
-import { readSafetensors, type SafetensorsHeader } from './safetensors.js';
-import { type SafetensorsFile, type Shard, safetensorsFile, shardedFile } from './safetensors-file.js';
 import { readShardIndex, type ShardIndex } from './shards.js';
 import { BlobSource, UrlSource } from './source.js';
-import type { ZipMember } from './zip.js';
 
 /** A file to open: a path (Node, Bun, Deno), a URL, a File or a Blob. */
 export type FileSource = string | URL | Blob;

@@ -1,7 +1,7 @@
 /** `model.safetensors.index.json`: which file of a sharded model holds which tensor. */
 
 import { FileFormatError } from './error.js';
-import { JsonScanner } from './json.js';
+import { JsonScanner } from './formats/json.js';
 import { checkNames, MAX_HEADER } from './limits.js';
 import { bytesAt, type FileExtent, type Reading } from './reading.js';
 

@@ -9,11 +9,9 @@ import { sizeBytes } from '../dtype.js';
 import { ArgumentTypeError, ArgumentValueError, adviceFor, isA, isUsable } from '../errors.js';
 import type { Descriptor } from '../storage/descriptor.js';
 import { descriptorOf, TensorView } from '../view.js';
-import { crc32 } from './crc32.js';
-import { getHost, isUrl, type Target } from './host.js';
-import { formatNpy } from './npy.js';
-import { isColumnMajor, packedBytes } from './packed.js';
-import { checkText, formatSafetensors, orderForAlignment } from './safetensors.js';
+import { crc32 } from './formats/crc32.js';
+import { formatNpy } from './formats/npy.js';
+import { checkText, formatSafetensors, orderForAlignment } from './formats/safetensors.js';
 import {
   CHECKSUM_AT,
   formatChecksum,
@@ -21,7 +19,9 @@ import {
   formatDirectory,
   formatLocal,
   type StoredMember,
-} from './zip-format.js';
+} from './formats/zip-format.js';
+import { getHost, isUrl, type Target } from './host.js';
+import { isColumnMajor, packedBytes } from './packed.js';
 
 /** The target: a path (Node, Bun, Deno), or a stream of bytes, which is closed at the end. */
 export type FileTarget = string | WritableStream<Uint8Array>;

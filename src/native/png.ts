@@ -1,6 +1,6 @@
 /** Pictures of pixels as PNG files. */
 
-import { crc32 } from '../files/crc32.js';
+import { crc32 } from '../files/formats/crc32.js';
 import { node } from './load/node-modules.js';
 
 const SIGNATURE = [137, 80, 78, 71, 13, 10, 26, 10];

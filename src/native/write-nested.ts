@@ -10,7 +10,7 @@ import type { Storage } from '../storage/storage.js';
 import { type ElementCodec, elementCodec } from '../values/element.js';
 import { checkRow } from '../values/nested.js';
 import { native } from './load/load.js';
-import { NativeStorage } from './memory/native-storage.js';
+import { NativeStorage } from './memory/storage.js';
 import { clearAt } from './wire/bytes.js';
 import { Status, Wire } from './wire/constants.js';
 import { wire } from './wire/memory.js';

@@ -3,7 +3,7 @@
 import { ArgumentTypeError, ArgumentValueError, isA, OutOfMemoryError } from '../errors.js';
 import { inNativeMemory } from '../native/exchange/export.js';
 import { node } from '../native/load/node-modules.js';
-import type { NativeStorage } from '../native/memory/native-storage.js';
+import type { NativeStorage } from '../native/memory/storage.js';
 import { Tensor } from '../tensor.js';
 import { descriptorOf, TensorView } from '../view.js';
 import { isFailure, type SessionDescription, type SessionHandle } from './binding.js';

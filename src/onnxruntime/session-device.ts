@@ -5,7 +5,7 @@
 
 import { type DeviceInfo, parseDevice } from '../device.js';
 import { ArgumentValueError, UnsupportedDeviceError } from '../errors.js';
-import type { NativeStorage } from '../native/memory/native-storage.js';
+import type { NativeStorage } from '../native/memory/storage.js';
 import type { Descriptor } from '../storage/descriptor.js';
 import { type DeviceBackend, getDeviceBackend, loadAdvice, type StreamBackend } from '../storage/device-backend.js';
 import type { SessionOptions } from './options.js';

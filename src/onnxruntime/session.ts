@@ -324,7 +324,7 @@ export class Session {
 }
 
 type OutputPlace = 'host' | 'given' | 'device';
-/** As in native/onnxruntime/device.h. */
+/** As in native/onnxruntime/session_device.h. */
 const placeNumbers: Readonly<Record<OutputPlace, number>> = { host: 1, given: 2, device: 3 };
 
 type NamedValue = readonly [name: string, value: Prepared];

@@ -14,7 +14,7 @@ import {
 import { fromDLPack } from '../from-dlpack.js';
 import { checkShape, sizeOf } from '../layout.js';
 import { inNativeMemory } from '../native/exchange/export.js';
-import { NativeStorage } from '../native/memory/native-storage.js';
+import { NativeStorage } from '../native/memory/storage.js';
 import type { DLPackSource } from '../protocol/managed.js';
 import { rowMajor } from '../storage/allocate.js';
 import type { Descriptor } from '../storage/descriptor.js';

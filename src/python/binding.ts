@@ -1,4 +1,4 @@
-/** The native functions for Python, as native/python/operations.cc exports them. */
+/** The native functions for Python, as native/python/calls/operations.cc exports them. */
 
 import type { Binding } from '../native/binding.js';
 

@@ -1,7 +1,7 @@
 /** Python exceptions as JavaScript errors. */
 
 import { DLPackError } from '../errors.js';
-import { captureCaller, framesOf } from './caller.js';
+import { captureCaller, framesOf } from './calls/caller.js';
 
 declare module '../errors.js' {
   interface DLPackErrors {

@@ -5,12 +5,11 @@
  */
 
 export type { AsyncOptions } from '../base/signal.js';
-export { type AsyncArguments, callAsync, callTensorAsync, type PyFunction } from './async.js';
+export type { PyCallback } from './calls/functions.js';
+export { type Keywords, kwargs, type PyFloat } from './calls/keywords.js';
 export { PythonError } from './error.js';
-export type { PythonOptions } from './find.js';
-export type { PyCallback } from './functions.js';
-export { type Python, python } from './interpreter.js';
-export { type Keywords, kwargs, type PyFloat } from './keywords.js';
+export type { PythonOptions } from './interpreter/find.js';
+export { type Python, python } from './interpreter/interpreter.js';
 export {
   type CheckedPyObject,
   isPyObject,
@@ -19,8 +18,9 @@ export {
   type PyObject,
   type PythonModules,
   type PyValue,
-} from './object.js';
-export type { TensorOptions, TensorSource } from './tensor.js';
-export type { ToJSOptions } from './to-js.js';
+} from './objects/object.js';
+export type { TensorOptions, TensorSource } from './tensors/conversion.js';
+export { type AsyncArguments, callAsync, callTensorAsync, type PyFunction } from './threads/async.js';
+export type { ToJSOptions } from './values/to-js.js';
 
 import '../index.node.js';

@@ -1,8 +1,8 @@
 /** Ray in the Python of this process, and the Python code of this module. */
 
-import { loadFutures } from '../python/futures.js';
 import { type PyArgument, type PyObject, type Python, python } from '../python/index.js';
-import { loadSource } from '../python/source-module.js';
+import { loadSource } from '../python/interpreter/source-module.js';
+import { loadFutures } from '../python/threads/futures.js';
 import { outsideScopes } from '../storage/scoped.js';
 import SOURCE from './helpers.py';
 

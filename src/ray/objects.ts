@@ -3,9 +3,9 @@
 import { type AsyncOptions, signalOf } from '../base/signal.js';
 import { ArgumentTypeError, isUsable } from '../errors.js';
 import { node } from '../native/load/node-modules.js';
-import { awaitWith, newSettler } from '../python/futures.js';
 import { callAsync, isPyObject, type PyArgument, type PyObject } from '../python/index.js';
-import { takeJS } from '../python/to-js.js';
+import { awaitWith, newSettler } from '../python/threads/futures.js';
+import { takeJS } from '../python/values/to-js.js';
 import { taskError } from './error.js';
 import { load } from './helpers.js';
 

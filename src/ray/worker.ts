@@ -6,7 +6,7 @@
 import { ArgumentTypeError, ArgumentValueError } from '../errors.js';
 import { node } from '../native/load/node-modules.js';
 import { PythonError, python } from '../python/index.js';
-import { takeJS } from '../python/to-js.js';
+import { takeJS } from '../python/values/to-js.js';
 import type { Tensor } from '../tensor.js';
 import { type Helpers, load } from './helpers.js';
 

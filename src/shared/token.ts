@@ -3,7 +3,7 @@
 import { ArgumentTypeError } from '../errors.js';
 import { checkTensor, withMemory } from '../native/exchange/export.js';
 import { native } from '../native/load/load.js';
-import type { NativeStorage } from '../native/memory/native-storage.js';
+import type { NativeStorage } from '../native/memory/storage.js';
 import { Status } from '../native/wire/constants.js';
 import { errorOf, errorOfTensor } from '../native/wire/status.js';
 import { takeTensor, writeTensor } from '../native/wire/tensor.js';

@@ -42,7 +42,7 @@ export class Layout {
   readonly strideBits: number;
   /** True when row-major without gaps. */
   readonly isContiguous: boolean;
-  /** The number under which native code keeps the layout; 0: it does not. See native/kept-layouts.ts. */
+  /** The number under which native code keeps the layout; 0: it does not. See src/native/wire/layouts.ts. */
   number = 0;
   private foundReach: Reach | null = null;
   private shownShape: readonly number[] | null = null;

@@ -14,7 +14,7 @@ test('the committed tables of dtypes equal those that the one table generates', 
   const files = dtypeFiles();
   equal(
     files.map(([path]) => path),
-    ['src/dtype-table.ts', 'native/dtype_table.h', 'native/python/dtypes.py'],
+    ['src/dtype-table.ts', 'native/dtype_table.h', 'native/python/tensors/dtypes.py'],
   );
   for (const [path, text] of files) {
     equal(readFileSync(fileURLToPath(new URL(path, root)), 'utf8'), text, `${path}: run "npm run dtypes"`);

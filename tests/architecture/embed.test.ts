@@ -14,7 +14,11 @@ test('the committed headers contain the Python code of the files beside them', a
   const files = embeddedFiles();
   equal(
     files.map(([path]) => path),
-    ['native/python/dtypes_py.h', 'native/python/prelude_py.h', 'native/python/tensor_py.h'],
+    [
+      'native/python/tensors/dtypes_py.h',
+      'native/python/interpreter/prelude_py.h',
+      'native/python/tensors/tensor_py.h',
+    ],
   );
   for (const [path, text] of files) {
     equal(readFileSync(fileURLToPath(new URL(path, root)), 'utf8'), text, `${path}: run "npm run embed"`);

@@ -39,7 +39,7 @@ const optional: Record<string, string> = {
 
 test('libpython is used through the stable ABI only', () => {
   const read = (file: string) =>
-    readFileSync(fileURLToPath(new URL(`../../../native/python/${file}`, import.meta.url)), 'utf8');
+    readFileSync(fileURLToPath(new URL(`../../../native/python/interpreter/${file}`, import.meta.url)), 'utf8');
   const header = read('api.h');
   const tables = header.slice(header.indexOf('#define DLPACK_PYTHON_FUNCTIONS'), header.indexOf('struct Api'));
   const required = [...tables.matchAll(/F\((?:[^,()]+, )?(_?Py\w+), /g)].map((match) => match[1] as string);

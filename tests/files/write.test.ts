@@ -27,7 +27,7 @@ import {
   writeNpz,
   writeSafetensors,
 } from 'dlpack/files';
-import { formatDirectory, formatLocal } from '../../src/files/zip-format.js';
+import { formatDirectory, formatLocal } from '../../src/files/formats/zip-format.js';
 import { equal, ok, rejection, rejects, throws } from '../assert.js';
 import { runtimeArgs } from '../child.js';
 import { collectUntil, runtime, test, testWith } from '../harness.js';

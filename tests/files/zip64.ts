@@ -2,9 +2,9 @@
 
 import { open } from 'node:fs/promises';
 import { dtypeFromName } from '../../src/dtype.js';
-import { crc32 } from '../../src/files/crc32.js';
-import { formatNpy } from '../../src/files/npy.js';
-import { formatDirectory, formatLocal } from '../../src/files/zip-format.js';
+import { crc32 } from '../../src/files/formats/crc32.js';
+import { formatNpy } from '../../src/files/formats/npy.js';
+import { formatDirectory, formatLocal } from '../../src/files/formats/zip-format.js';
 
 /** The bytes of the first array, 5 at the start, 9 at the end and zeros between. */
 export const largeSize = 2 ** 32 + 77;

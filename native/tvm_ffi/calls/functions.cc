@@ -1,7 +1,7 @@
 // Functions by name: the global table, and the functions that the library itself has.
-#include "../builtins.h"
 #include "../context.h"
 #include "../text.h"
+#include "builtins.h"
 
 namespace dlpack::tvm_ffi {
 

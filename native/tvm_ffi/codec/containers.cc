@@ -1,7 +1,7 @@
 // Containers: made from any number of values in slots, and read back into slots.
 #include <stdio.h>
 
-#include "../builtins.h"
+#include "../calls/builtins.h"
 #include "tensor_arguments.h"
 
 namespace dlpack::tvm_ffi {

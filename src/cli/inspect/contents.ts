@@ -2,7 +2,7 @@
 
 import { closeSync, openSync, readSync } from 'node:fs';
 import { ArgumentValueError } from '../../errors.js';
-import { kindOf } from '../../files/magic.js';
+import { kindOf } from '../../files/formats/magic.js';
 import {
   GgufFile,
   openGgufSync,

@@ -2,7 +2,7 @@
 
 import { BufferError, OutOfMemoryError } from '../../errors.js';
 import { native } from '../../native/load/load.js';
-import { NativeStorage } from '../../native/memory/native-storage.js';
+import { NativeStorage } from '../../native/memory/storage.js';
 import type { Storage } from '../../storage/storage.js';
 import { FileError } from '../error.js';
 import type { MapMode } from '../host.js';

@@ -4,8 +4,8 @@ import { Bytes, byteLengthOf } from '../../base/primordials.js';
 import { native } from '../load/load.js';
 import { Status } from '../wire/constants.js';
 import { errorOf } from '../wire/status.js';
-import { NativeStorage } from './native-storage.js';
 import { type Pinned, pin, unpin } from './pins.js';
+import { NativeStorage } from './storage.js';
 import { isMainThread } from './threads.js';
 
 /** Memory that JavaScript keeps alive under a pin. */

@@ -5,8 +5,8 @@
 
 import { Bytes, bufferOf, SharedBuffer } from '../../base/primordials.js';
 import { native } from '../load/load.js';
-import type { NativeStorage } from './native-storage.js';
 import { pinNew } from './pin-buffer.js';
+import type { NativeStorage } from './storage.js';
 import { isMainThread } from './threads.js';
 
 /** Native memory has this alignment, but a SharedArrayBuffer of V8 only 16. */

@@ -6,7 +6,7 @@
 import { ArgumentValueError, BufferError, OutOfMemoryError, UnsupportedDeviceError } from '../../errors.js';
 import { native } from '../load/load.js';
 import { node } from '../load/node-modules.js';
-import { NativeStorage } from './native-storage.js';
+import { NativeStorage } from './storage.js';
 
 const result = new Float64Array(3);
 

@@ -14,7 +14,7 @@ import {
 import { MAX_NDIM } from '../../layout.js';
 import { DLPACK_VERSION } from '../../protocol/managed.js';
 import { Status } from './constants.js';
-import { keptLayout } from './kept-layouts.js';
+import { keptLayout } from './layouts.js';
 import { WireTensor } from './wire-layout.js';
 
 /** The error of a request without a tensor. `nbytes` is the size that it requested. */

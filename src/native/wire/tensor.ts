@@ -4,8 +4,8 @@ import { deviceFromType } from '../../device.js';
 import { dtypeFromCode } from '../../dtype.js';
 import { Descriptor } from '../../storage/descriptor.js';
 import { findLayout, KNOWN_FLAGS, type Layout } from '../../storage/layouts.js';
-import { NativeStorage, releaseHandle } from '../memory/native-storage.js';
-import { keptLayout, numberOf, writeLayout } from './kept-layouts.js';
+import { NativeStorage, releaseHandle } from '../memory/storage.js';
+import { keptLayout, numberOf, writeLayout } from './layouts.js';
 import { WireTensor } from './wire-layout.js';
 
 /**

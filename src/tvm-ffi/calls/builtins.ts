@@ -6,7 +6,7 @@ import { TVMFFIError } from '../objects/errors.js';
 const builtins = new Map<string, number>();
 
 /**
- * A function that libtvm_ffi itself registers; native/tvm_ffi/builtins.cc lists them. It stays the same even if a
+ * A function that libtvm_ffi itself registers; native/tvm_ffi/calls/builtins.cc lists them. It stays the same even if a
  * program replaces or removes the function of this name.
  */
 export function builtin(name: string): number {

@@ -8,7 +8,7 @@ import { Bytes } from '../../base/primordials.js';
 import { cpu } from '../../device.js';
 import { BufferError, DisposedError } from '../../errors.js';
 import { placeOf, withMemory } from '../../native/exchange/export.js';
-import { NativeStorage } from '../../native/memory/native-storage.js';
+import { NativeStorage } from '../../native/memory/storage.js';
 import { writeTensor } from '../../native/wire/tensor.js';
 import { enter, leave } from '../../native/wire/wire.js';
 import { WireHeader } from '../../native/wire/wire-layout.js';

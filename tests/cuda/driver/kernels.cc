@@ -2,8 +2,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../../native/cuda/cast_plan.h"
-#include "../../../native/cuda/copy_plan.h"
+#include "../../../native/cuda/copies/cast_plan.h"
+#include "../../../native/cuda/copies/copy_plan.h"
 #include "state.h"
 
 using namespace fake;

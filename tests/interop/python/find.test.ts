@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { LoadError } from 'dlpack';
 import { python } from 'dlpack/python';
-import { findPython } from '../../../src/python/find.js';
+import { findPython } from '../../../src/python/interpreter/find.js';
 import { equal, ok, throws } from '../../assert.js';
 import { runChild } from '../../child.js';
 import { runtime, test, testWith } from '../../harness.js';

@@ -1,4 +1,4 @@
-import { elementsOf, formatTypeString, parseTypeString } from '../../../src/cuda/typestr.js';
+import { elementsOf, formatTypeString, parseTypeString } from '../../../src/cuda/arrays/typestr.js';
 import { dtypeFromName } from '../../../src/dtype.js';
 import { equal } from '../../assert.js';
 import { test } from '../../harness.js';

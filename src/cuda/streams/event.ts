@@ -1,0 +1,131 @@
+/** CudaEvent: a point in the work of a stream. */
+
+import { checkOptions, type OptionNames } from '../../base/options.js';
+import type { StreamArgument } from '../../base/stream.js';
+import type { Device, DeviceInfo } from '../../device.js';
+import { ArgumentTypeError, DisposedError } from '../../errors.js';
+import { disposeSymbol } from '../../storage/storage.js';
+import { parseCudaDevice } from '../devices.js';
+import { cuda, take } from '../driver.js';
+import { Owned } from './owned.js';
+import { mark, onEvent } from './requests.js';
+import { handleOn } from './stream-handle.js';
+import { whenDone } from './wait.js';
+
+/** What an event is for. */
+export interface CudaEventOptions {
+  /** The default is `'cuda:0'`. */
+  device?: Device;
+  /** true: `elapsed` works. Events without timing are cheaper. */
+  timing?: boolean;
+}
+
+const optionNames: OptionNames<CudaEventOptions> = { device: true, timing: 'boolean' };
+
+/** The handle of an event, even if a program overrides its properties; null for anything else. */
+export let liveEvent: (value: unknown) => bigint | null;
+
+/** An event of the driver. `owner` is its number in the native table, for Owned. */
+export interface DriverEvent {
+  readonly handle: bigint;
+  readonly owner: number;
+}
+
+export function createEvent(device: DeviceInfo, flags: number, what: string): DriverEvent {
+  const [handle, owner] = take(cuda().createEvent(device.id, flags), `${what} on '${device.name}'`);
+  return { handle, owner };
+}
+
+const EVENT_BLOCKING_SYNC = 1;
+export const EVENT_DISABLE_TIMING = 2;
+
+/** A point in the work of a stream, to wait for or to measure from. An event without a record counts as completed. */
+export class CudaEvent {
+  readonly #device: DeviceInfo;
+  readonly #handle: bigint;
+  readonly #owned: Owned;
+  #isRecorded = false;
+
+  static {
+    liveEvent = (value) =>
+      typeof value === 'object' && value !== null && #handle in value ? (value as CudaEvent).#live() : null;
+  }
+
+  constructor(options: CudaEventOptions = {}) {
+    checkOptions(options, optionNames, '{ timing: true }');
+    const { device = 'cuda:0', timing = false } = options;
+    this.#device = parseCudaDevice(device);
+    const flags = EVENT_BLOCKING_SYNC | (timing === true ? 0 : EVENT_DISABLE_TIMING);
+    const { handle, owner } = createEvent(this.#device, flags, 'an event');
+    this.#handle = handle;
+    this.#owned = new Owned(this, owner);
+  }
+
+  /** The device that it was made on. */
+  get device(): Device {
+    return this.#device.name;
+  }
+
+  /** The driver's handle. */
+  get handle(): bigint {
+    return this.#live();
+  }
+
+  #live(): bigint {
+    if (this.#owned.isDisposed) throw new DisposedError('Expected a live event but it was disposed');
+    return this.#handle;
+  }
+
+  /**
+   * Records the event after the work that a stream has now. The default is the current stream of its device.
+   *
+   * @param stream - A stream of this package, of another library, or its handle.
+   * @throws DisposedError after `dispose()`, and CudaError if the driver refuses.
+   */
+  record(stream?: StreamArgument): this {
+    const handle = handleOn(this.#device, stream);
+    mark('record', this.#device.id, handle, this.#live(), 'an event to be recorded');
+    this.#isRecorded = true;
+    return this;
+  }
+
+  /** True when the recorded work has finished. */
+  get isDone(): boolean {
+    return onEvent('queryEvent', this.#device, this.#live());
+  }
+
+  /** Blocks until the recorded work has finished. */
+  synchronize(): void {
+    onEvent('synchronizeEvent', this.#device, this.#live());
+  }
+
+  /** Resolves when the recorded work has finished. */
+  async done(): Promise<void> {
+    this.#live();
+    const { number: owner } = this.#owned;
+    if (this.#isRecorded) await whenDone({ owner }, this.#device.id, `work on '${this.#device.name}' to succeed`);
+  }
+
+  /**
+   * Milliseconds since an earlier event. Both events need `timing` and must have completed.
+   *
+   * @param since - The earlier event.
+   * @throws ArgumentTypeError if it is no CudaEvent, and CudaError if an event has no timing or has not happened.
+   */
+  elapsed(since: CudaEvent): number {
+    const start = liveEvent(since);
+    if (start === null) throw new ArgumentTypeError('since', 'a CudaEvent', since);
+    const event = this.#live();
+    return take(cuda().elapsed(this.#device.id, start, event), 'two events with timing that have happened')[0];
+  }
+
+  /** Releases the event. A second call does nothing. */
+  dispose(): void {
+    this.#owned.free();
+  }
+
+  /** Releases it at the end of a block that begins with `using`. */
+  [disposeSymbol](): void {
+    this.dispose();
+  }
+}

@@ -1,0 +1,43 @@
+/** Arguments that JavaScript has no value for: keyword arguments, and floats with whole values. */
+
+import { checkObject } from '../../base/options.js';
+import { ArgumentTypeError } from '../../errors.js';
+
+/** Keyword arguments, made with `kwargs({ ... })`, as the last argument of a call. */
+export class Keywords {
+  constructor(
+    /** The arguments by name. */
+    readonly values: { readonly [name: string]: unknown },
+  ) {}
+}
+
+/**
+ * `f(x, kwargs({ dim: 1 }))` is Python's `f(x, dim=1)`.
+ *
+ * @param values - The arguments by name.
+ * @returns A value that only a call of Python takes, as its last argument.
+ * @throws ArgumentTypeError for anything but a plain object; for a Map, write `kwargs(Object.fromEntries(map))`.
+ */
+export function kwargs(values: { readonly [name: string]: unknown }): Keywords {
+  checkObject(values, '{ dim: 1 }', 'keywords');
+  // A Map or a Python dict has entries but no properties, so the call would have no keyword arguments.
+  if (Symbol.iterator in values) {
+    const advice = 'write kwargs(Object.fromEntries(map))';
+    throw new ArgumentTypeError('keywords', 'an object such as { dim: 1 }', values, advice);
+  }
+  return new Keywords(values);
+}
+
+/** A number that Python receives as a float even if it is whole. Made with `py.float(1)`. */
+export class PyFloat {
+  constructor(
+    /** The number. */
+    readonly value: number,
+  ) {}
+}
+
+/** `f(float(1))` is Python's `f(1.0)`. A bare whole number becomes an int in Python. */
+export function float(value: number): PyFloat {
+  if (typeof value !== 'number') throw new ArgumentTypeError('value', 'a number', value);
+  return new PyFloat(value);
+}

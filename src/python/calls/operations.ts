@@ -1,0 +1,402 @@
+/**
+ * Operations on Python objects: writes the arguments into cells, calls native code once, and reads the result or the
+ * error.
+ */
+
+import { placeOf } from '../../native/exchange/export.js';
+import type { NativeStorage } from '../../native/memory/storage.js';
+import { Status } from '../../native/wire/constants.js';
+import { errorOfTensor } from '../../native/wire/status.js';
+import { takeTensorInto, writeTensor } from '../../native/wire/tensor.js';
+import { enter, leave } from '../../native/wire/wire.js';
+import { TensorResult, WireHeader } from '../../native/wire/wire-layout.js';
+import { isDebug, recordExport } from '../../storage/debug.js';
+import type { Descriptor } from '../../storage/descriptor.js';
+import type { ImportRequest } from '../../storage/foreign.js';
+import { inScope } from '../../storage/scoped.js';
+import { Tensor } from '../../tensor.js';
+import { descriptorOf, sharedDescriptorOf, TensorView } from '../../view.js';
+import { binding } from '../binding.js';
+import { PythonError } from '../error.js';
+import { keepSignalsLater } from '../interpreter/signals.js';
+import { defineProxies, END } from '../objects/proxy.js';
+import { liveHandle, MAX_RELEASED, type Reference, releaseHandle, unpinReference } from '../objects/reference.js';
+import { writeConsume } from '../tensors/consume.js';
+import { makeStorage } from '../tensors/python-storage.js';
+import { writeCell } from '../values/cells.js';
+import { toBigInt } from '../values/integers.js';
+import {
+  Cell,
+  ConsumeRequest,
+  ConversionRequest,
+  Operation,
+  Outcome,
+  PerformRequest,
+  ReleasedList,
+  ValueKind,
+} from '../wire-layout.js';
+import {
+  beginExtras,
+  checkCount,
+  earlier,
+  endExtras,
+  isAsyncCall,
+  writeArgument,
+  writeReference,
+  writeSpilled,
+} from './arguments.js';
+import { causeOf } from './functions.js';
+import { beginHolding, endHolding, holdReference, holdStorage } from './held.js';
+import { Keywords } from './keywords.js';
+import { enterPlainCall, mayBePlain, writePlainCall } from './plain-call.js';
+
+const none: readonly unknown[] = [];
+
+/** Makes a proxy for a handle that native code returned. */
+export const wrap = defineProxies({ perform, call, consume, convert });
+
+/** Runs one operation, with an object, a name and arguments where the operation has them. */
+export function perform(
+  operation: number,
+  subject: Reference | null,
+  name: string | null = null,
+  args: readonly unknown[] = none,
+): unknown {
+  return send(operation, subject, name, args, null, takeResult);
+}
+
+function call(subject: Reference, args: readonly unknown[]): unknown {
+  return callWith(Operation.call, subject, args, takeResult);
+}
+
+/** A call whose result is a tensor. */
+export function performTensor(subject: Reference, args: readonly unknown[]): Tensor {
+  return new Tensor(callWith(Operation.callTensor, subject, args, takeTensor));
+}
+
+/** A call with any arguments. Keyword arguments are the last argument, and a plain call has none. */
+function callWith<T>(operation: number, subject: Reference, args: readonly unknown[], take: Take<T>): T {
+  if (mayBePlain(args)) {
+    keepSignalsLater();
+    const mark = beginHolding();
+    const slot = enterPlainCall();
+    if (isWritten(slot, mark, operation, subject, args)) return conclude(slot, mark, performNow, take);
+  }
+  const last = args.length > 0 ? args[args.length - 1] : undefined;
+  // No `instanceof` for a function, because it would call Python for the prototype of a Python object.
+  const keywords = typeof last === 'object' && last instanceof Keywords ? last : null;
+  return send(operation, subject, null, keywords === null ? args : args.slice(0, -1), keywords, take);
+}
+
+/** Writes a plain call. If that is not possible, frees its slot and returns false. */
+function isWritten(
+  slot: number,
+  mark: number,
+  operation: number,
+  subject: Reference,
+  args: readonly unknown[],
+): boolean {
+  try {
+    if (writePlainCall(slot, operation, subject, args)) return true;
+  } catch {} // the function for all calls throws the error
+  abandon(slot, mark);
+  return false;
+}
+
+/** Frees the slot of a request that is not made, and what it holds. */
+function abandon(slot: number, mark: number): void {
+  endHolding(mark);
+  leave(slot);
+}
+
+/** Reads the outcome of a request. `spilled` is a value that did not fit into the slot. */
+type Take<T> = (slot: number, spilled: unknown) => T;
+
+/**
+ * Makes the request in a slot, reads its outcome with `take`, releases what the request holds, and frees the slot. If an
+ * argument's deleter threw, `fail` decides about the result.
+ */
+function conclude<T>(
+  slot: number,
+  mark: number,
+  make: () => unknown,
+  take: Take<T>,
+  fail: (error: unknown, result: T) => T = raise,
+): T {
+  let result: T;
+  let failure: ReturnType<typeof endHolding>;
+  try {
+    result = attempt(slot, make, take);
+  } finally {
+    // Where the stack is full, nothing has taken the object over. From here there was room for the calls of `attempt`, so
+    // there is room for these, which are shorter.
+    const waiting = ReleasedList.objectCount();
+    if (isHeld(slot) && waiting < MAX_RELEASED) {
+      ReleasedList.setObjects(waiting, Outcome.resultHandle(slot));
+      ReleasedList.setObjectCount(waiting + 1);
+    }
+    failure = endHolding(mark);
+    leave(slot);
+  }
+  return failure === null ? result : fail(failure.error, result);
+}
+
+/** Makes the request in a slot and reads its outcome. */
+function attempt<T>(slot: number, make: () => unknown, take: Take<T>): T {
+  WireHeader.setSlot(slot);
+  Outcome.setResultHandle(slot, 0);
+  const spilled = make();
+  if (Outcome.failed(slot) === 1) throw toError(slot, spilled);
+  return take(slot, spilled);
+}
+
+/** True while the outcome has an object: the result, or the exception. */
+function isHeld(slot: number): boolean {
+  return Outcome.resultKind(slot) === ValueKind.handle && Outcome.resultHandle(slot) !== 0;
+}
+
+function raise(error: unknown): never {
+  throw error;
+}
+
+const performNow = (): unknown => binding().perform();
+const convertNow = (): unknown => binding().convert();
+const consumeNow = (): unknown => binding().consume();
+
+/**
+ * Converts a tensor in native memory to an object of a class, or to the object that a converter makes of it. Returns its
+ * handle; 0 when the class needs a copy, or when the converter has to be called. `'made'`: the tensor is a copy of memory
+ * that JavaScript can move.
+ */
+export function performConversion(
+  target: Reference,
+  descriptor: Descriptor,
+  copy: 'never' | 'if needed' | 'made',
+): number {
+  const { storage, shape } = descriptor;
+  const trace = isDebug() ? recordExport(descriptor) : 0; // first, because user code may hook stack traces
+  const mark = beginHolding();
+  const slot = enter(ConversionRequest.WORDS + 2 * shape.length);
+  try {
+    holdStorage(storage);
+    ConversionRequest.setTarget(slot, holdReference(target));
+    ConversionRequest.setMayCopy(slot, copy === 'never' ? 0 : copy === 'made' ? 2 : 1);
+    writeTensor(ConversionRequest.tensorAt(slot), descriptor, (storage as NativeStorage).handle, trace);
+  } catch (error) {
+    abandon(slot, mark);
+    throw error;
+  }
+  return conclude(slot, mark, convertNow, takeConverted);
+}
+
+function takeConverted(slot: number): number {
+  return isHeld(slot) ? takeHandle(slot) : 0;
+}
+
+/** Makes the object that a converter makes of a tensor. Returns its handle; 0 when the converter has to be called. */
+function convert(converter: Reference, value: unknown): number {
+  // No `instanceof` for a function, because it would call Python for the prototype of a Python object.
+  if (typeof value !== 'object' || !(value instanceof TensorView)) return 0;
+  const descriptor = descriptorOf(value);
+  return placeOf(descriptor) === 'native' ? performConversion(converter, sharedDescriptorOf(value), 'never') : 0;
+}
+
+/** The handle of a Python object for a value, even for values that JavaScript has, too, such as numbers. */
+export function hold(value: unknown): number {
+  return send(Operation.hold, null, null, [value], null, takeHandle, (error, handle) => {
+    releaseHandle(handle); // the collector does not know a bare handle
+    throw error;
+  });
+}
+
+earlier.make = (value) => wrap(hold(value));
+
+/** The tensor of a Python object: from its type's exchange API, then as a versioned, then as a legacy capsule. */
+export function consume(reference: Reference, options: ImportRequest | null): Descriptor {
+  const slot = writeConsume(liveHandle(reference), options);
+  const mark = beginHolding();
+  holdReference(reference);
+  return conclude(slot, mark, consumeNow, takeConsumed);
+}
+
+function takeConsumed(slot: number): Descriptor {
+  return takeDescriptor(slot + ConsumeRequest.WORDS);
+}
+
+/**
+ * Starts a call on another thread, without waiting for the GIL. The references in its arguments are pinned, and the
+ * caller unpins them when the call has settled.
+ */
+export function startCall(
+  operation: number,
+  subject: Reference,
+  args: readonly unknown[],
+  keywords: Keywords | null,
+  promise: number,
+): readonly Reference[] {
+  const references: Reference[] = [];
+  try {
+    // The call has begun, so an error of a deleter is not its outcome.
+    send(operation, subject, null, args, keywords, takeHandle, (_, result) => result, promise, references);
+    return references;
+  } catch (error) {
+    references.forEach(unpinReference);
+    throw error;
+  }
+}
+
+/**
+ * Takes a slot, fills its cells, calls native code, and reads the outcome with `take`. An asynchronous call has the number of
+ * its promise, and a list for the references that it pins.
+ */
+function send<T>(
+  operation: number,
+  subject: Reference | null,
+  name: string | null,
+  args: readonly unknown[],
+  keywords: Keywords | null,
+  take: Take<T>,
+  fail: (error: unknown, result: T) => T = raise,
+  promise = 0,
+  references: Reference[] | null = null,
+): T {
+  keepSignalsLater();
+  const pairs = keywords === null ? none : Object.entries(keywords.values);
+  const count = (subject === null ? 0 : 1) + (name === null ? 0 : 1) + args.length + 2 * pairs.length;
+  checkCount(args.length + pairs.length);
+  const words = PerformRequest.WORDS + count * Cell.WORDS;
+  const mark = beginHolding();
+  const slot = enter(operation === Operation.callTensor ? words + TensorResult.WORDS : words);
+  const outer = beginExtras(references);
+  let spill: readonly (string | Uint8Array)[];
+  try {
+    let word = PerformRequest.cellsAt(slot);
+    if (subject !== null) {
+      writeReference(word, subject);
+      word += Cell.WORDS;
+    }
+    if (name !== null) {
+      writeName(word, name);
+      word += Cell.WORDS;
+    }
+    for (let i = 0; i < args.length; i++, word += Cell.WORDS) writeArgument(word, args[i], 0);
+    for (let i = 0; i < pairs.length; i++, word += 2 * Cell.WORDS) {
+      const [key, value] = pairs[i] as [string, unknown];
+      writeName(word, key);
+      writeArgument(word + Cell.WORDS, value, 0);
+    }
+  } catch (error) {
+    abandon(slot, mark);
+    throw error;
+  } finally {
+    spill = endExtras(outer);
+  }
+  PerformRequest.setOperation(slot, operation);
+  PerformRequest.setCount(slot, count);
+  PerformRequest.setKeywords(slot, pairs.length);
+  PerformRequest.setSpilled(slot, spill.length);
+  PerformRequest.setTensorSlot(slot, slot + words);
+  PerformRequest.setPromise(slot, promise);
+  const make = spill.length === 0 ? performNow : () => binding().perform(...spill);
+  return conclude(slot, mark, make, take, fail);
+}
+
+/** Names of attributes and keywords, interned in Python. They are never released, so their number is limited. */
+const interned = new Map<string, number>();
+const MAX_NAMES = 4096;
+
+function writeName(word: number, name: string): void {
+  let handle = interned.get(name);
+  if (handle === undefined) {
+    // An asynchronous call must not wait for the operation that interns a name.
+    if (interned.size >= MAX_NAMES || isAsyncCall()) {
+      writeSpilled(word, ValueKind.string, name);
+      return;
+    }
+    handle = send(Operation.name, null, null, [name], null, takeHandle);
+    interned.set(name, handle);
+  }
+  writeCell(word, ValueKind.handle, handle, 0);
+}
+
+/** The result of an operation. */
+export function takeResult(slot: number, spilled: unknown): unknown {
+  switch (Outcome.resultKind(slot)) {
+    case ValueKind.handle:
+      return inScope(wrapHeld(slot));
+    case ValueKind.converter:
+      return converterOf(Outcome.resultHandle(slot));
+    case ValueKind.bool:
+      return Outcome.resultNumber(slot) === 1;
+    case ValueKind.int:
+    case ValueKind.float:
+      return Outcome.resultNumber(slot);
+    case ValueKind.string:
+    case ValueKind.bytes:
+      return spilled;
+    case ValueKind.bigInt:
+      return toBigInt(spilled as string);
+    case ValueKind.end:
+      return END;
+    default:
+      return null;
+  }
+}
+
+/** Proxies of converters. Native code never releases their handles. */
+const converters = new Map<number, object>();
+
+function converterOf(handle: number): object {
+  let proxy = converters.get(handle);
+  if (proxy === undefined) {
+    proxy = wrap(handle, true);
+    converters.set(handle, proxy);
+  }
+  return proxy;
+}
+
+/** The proxy of the object in an outcome, which the proxy takes over. */
+function wrapHeld(slot: number): object {
+  const proxy = wrap(Outcome.resultHandle(slot));
+  Outcome.setResultHandle(slot, 0);
+  return proxy;
+}
+
+/** The handle of the object in an outcome, for the caller to release. */
+function takeHandle(slot: number): number {
+  const handle = Outcome.resultHandle(slot);
+  Outcome.setResultHandle(slot, 0);
+  return handle;
+}
+
+function takeTensor(slot: number): Descriptor {
+  return takeDescriptor(PerformRequest.tensorSlot(slot));
+}
+
+/** The tensor of a {@link TensorResult}. When it is released, the next operation drops the Python object. */
+export function takeDescriptor(slot: number): Descriptor {
+  const status = TensorResult.status(slot);
+  if (status !== Status.ok) throw errorOfTensor(status, TensorResult.tensorAt(slot));
+  return takeTensorInto(TensorResult.tensorAt(slot), makeStorage);
+}
+
+/** The exception of a request that failed. */
+function toError(slot: number, raised: unknown): PythonError {
+  const { type, message, traceback = '' } = raised as Record<'type' | 'message' | 'traceback', string>;
+  if (!isHeld(slot)) return new PythonError(type, message, traceback, null);
+  const cause = causeOf(type, Outcome.resultHandle(slot));
+  return new PythonError(type, message, traceback, wrapHeld(slot), cause);
+}
+
+/** The exception of an asynchronous call. `exception` is a handle, or 0. */
+export function makeError(
+  type: string,
+  message: string,
+  traceback: string,
+  exception: number,
+  caller?: Error,
+): PythonError {
+  if (exception === 0) return new PythonError(type, message, traceback, null, { caller });
+  const cause = causeOf(type, exception);
+  return new PythonError(type, message, traceback, wrap(exception), { ...cause, caller });
+}
