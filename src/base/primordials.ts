@@ -45,6 +45,8 @@ export const byteLengthOf = uncurry<(array: unknown) => number>(TypedArray, 'byt
 export const arrayTagOf = uncurry<(value: unknown) => string | undefined>(TypedArray, Symbol.toStringTag);
 export const arrayBufferLength = uncurry<(buffer: unknown) => number>(ArrayBuffer, 'byteLength');
 export const arrayBufferResizable = uncurry<((buffer: unknown) => boolean) | undefined>(ArrayBuffer, 'resizable');
+/** Undefined on engines without immutable ArrayBuffers. */
+export const arrayBufferImmutable = uncurry<((buffer: unknown) => boolean) | undefined>(ArrayBuffer, 'immutable');
 export const sharedBufferLength = uncurry<((buffer: unknown) => number) | undefined>(Shared, 'byteLength');
 export const memoryBuffer = uncurry<((memory: unknown) => ArrayBuffer) | undefined>(wasm?.Memory, 'buffer');
 

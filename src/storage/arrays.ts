@@ -7,7 +7,7 @@ import { checkShape, checkStrides, inferShape } from '../layout.js';
 import { Descriptor, Flag } from './descriptor.js';
 import { moveAway } from './detach.js';
 import { findLayout } from './layouts.js';
-import { BufferStorage, bufferLength, isDetached, isShared, regionOf } from './storage.js';
+import { BufferStorage, bufferLength, isDetached, isImmutable, isShared, regionOf } from './storage.js';
 
 /** The shape and the dtype of a new tensor. */
 export interface FromOptions<D extends DType> {
@@ -44,7 +44,8 @@ export function describeArray(array: TypedArray, dtype: DTypeInfo, options: Wrap
   const padded = options.padded === true;
   const room = Math.floor(((byteLength - byteOffset) * 8) / strideBits(dtype, padded));
   const { shape: wanted, strides: steps } = options; // read once, because getters may return different values
-  const flags = (options.readonly === true ? Flag.readonly : 0) | (padded && dtype.isSubByte ? Flag.subBytePadded : 0);
+  const isReadOnly = options.readonly === true || isImmutable(buffer);
+  const flags = (isReadOnly ? Flag.readonly : 0) | (padded && dtype.isSubByte ? Flag.subBytePadded : 0);
   const shape = shapeFor(wanted, room, steps !== undefined);
   const strides = steps === undefined ? null : checkStrides(steps, shape);
   const layout = findLayout(dtype, cpu, shape, strides, flags);

@@ -6,6 +6,7 @@
  */
 
 import {
+  arrayBufferImmutable,
   arrayBufferLength,
   arrayBufferResizable,
   Bytes,
@@ -257,6 +258,11 @@ export function isShared(value: unknown): boolean {
 /** True for a real ArrayBuffer whose length can change. */
 export function isResizable(value: unknown): boolean {
   return call(arrayBufferResizable, value) === true;
+}
+
+/** True for an ArrayBuffer that nobody can write, such as one that `sliceToImmutable` made. */
+export function isImmutable(value: unknown): boolean {
+  return call(arrayBufferImmutable, value) === true;
 }
 
 /** True for a detached buffer, over which making an array fails. Node 20 has no `detached` property. */
