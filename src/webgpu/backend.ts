@@ -4,11 +4,12 @@ import { gpuBackend } from '../adapters/gpu-buffers.js';
 import { BufferError } from '../errors.js';
 import type { Descriptor } from '../storage/descriptor.js';
 import { type DeviceBackend, setDeviceBackend } from '../storage/device-backend.js';
+import { Usage } from './api.js';
 import { copyElements, copyElementsAsync } from './copy.js';
 import { registerCounts } from './counts.js';
 import { fromImage } from './from-image.js';
 import { holdBuffer, lendBuffer, takeBuffer } from './lend.js';
-import { allocate, clear, memoryOf } from './memory.js';
+import { allocate, clear, hasUsage, memoryOf } from './memory.js';
 
 /** WebGPU has one queue for each device, which orders all work, so there is nothing to wait for. */
 function checkNoStream({ device }: Descriptor, stream: bigint | null): void {
@@ -18,10 +19,15 @@ function checkNoStream({ device }: Descriptor, stream: bigint | null): void {
   );
 }
 
-/** A consumer could do nothing with a buffer that is mapped, or whose device was lost. */
+/** A consumer could do nothing with a buffer that is mapped or cannot be bound, or whose device was lost. */
 function handOver(descriptor: Descriptor, stream: bigint | null): void {
   checkNoStream(descriptor, stream);
-  memoryOf(descriptor);
+  const { buffer } = memoryOf(descriptor);
+  if (hasUsage(buffer, Usage.storage) && hasUsage(buffer, Usage.copySource) && buffer.size % 4 === 0) return;
+  throw new BufferError(
+    'Expected a GPUBuffer of a multiple of 4 bytes with the usages STORAGE and COPY_SRC, which other libraries rely on, but ' +
+      `this one has ${buffer.size} bytes and the usage ${buffer.usage}; export a copy: x.copy()`,
+  );
 }
 
 const webgpuBackend: DeviceBackend = {

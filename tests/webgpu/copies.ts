@@ -1,6 +1,6 @@
 /** Copies to, from and inside a GPUDevice: every layout and element size against the same operation on the host. */
 
-import { type DType, Tensor } from 'dlpack';
+import { DLPACK, type DType, fromDLPack, type ManagedTensor, Tensor } from 'dlpack';
 import { fromGPUBuffer, gpuMemoryOf } from 'dlpack/webgpu';
 import { equal, ok, rejects, throws } from '../assert.js';
 import { testWith } from '../harness.js';
@@ -369,6 +369,27 @@ testWith(missing, 'foreign buffers without STORAGE or COPY_SRC usage', async () 
   equal(await back(onlyBound), counting([2, 4], 'float32').toArray());
   const neither = fromGPUBuffer(make(Usage.mapRead | Usage.copyTarget), described);
   await rejects('BufferError', 'STORAGE or COPY_SRC', neither.toAsync('cpu'));
+});
+
+testWith(
+  missing,
+  'a foreign buffer that other libraries could not bind or copy is not exported, and its copy is',
+  async () => {
+    const described = { device, dtype: 'float32', shape: [2] } as const;
+    for (const usage of [Usage.storage | Usage.copyTarget, Usage.copySource | Usage.copyTarget]) {
+      const tensor = fromGPUBuffer(device.createBuffer({ size: 8, usage }), described);
+      throws('BufferError', 'STORAGE and COPY_SRC', () => tensor[DLPACK]());
+      const copy = tensor.copy();
+      fromDLPack(copy[DLPACK]() as ManagedTensor).dispose();
+    }
+  },
+);
+
+testWith(missing, 'without elements, alignment in a GPUBuffer does not count', () => {
+  const data = { gpuBuffer: device.createBuffer({ size: 16, usage: Usage.storage }), gpuDevice: device };
+  const managed = { data, byteOffset: 3, shape: [0], strides: [1], device: { type: 15, id: 0 } };
+  const rest = { version: [1, 3], flags: 0, dtype: { code: 2, bits: 32, lanes: 1 }, deleter: null };
+  equal(fromDLPack({ [DLPACK]: () => ({ ...managed, ...rest }) } as never).size, 0);
 });
 
 testWith(missing, 'WebGPU reported no error', async () => {
