@@ -172,9 +172,20 @@ function expectedIn(path: string): Record<string, string> {
   throw new UsageError(`expected a JSON object such as { "p.symbol": "the reason" } in "${path}"`);
 }
 
-/** Shows progress on a terminal only, and never on standard output, which carries the report. */
-function progress(text: string): void {
-  if (process.stderr.isTTY) process.stderr.write(`\r\u001b[K${text}`);
+/**
+ * Shows progress on standard error, because standard output carries the report: on a terminal in place, elsewhere a line
+ * for each tenth, so that a log shows that the command goes on.
+ */
+function progressBar(): (done: number, all: number, what: string) => void {
+  let tenth = 0;
+  return (done, all, what) => {
+    const text = `${done} of ${all}: ${what}`;
+    if (process.stderr.isTTY) process.stderr.write(`\r\u001b[K${done === all ? '' : text}`);
+    else if (Math.floor((done * 10) / all) > tenth) {
+      tenth = Math.floor((done * 10) / all);
+      process.stderr.write(`${text}\n`);
+    }
+  };
 }
 
 /** Runs cases, writes the reports, and returns the exit code. */
@@ -187,13 +198,13 @@ async function report(cases: readonly Case[], values: Values, more: RunCasesOpti
   const chosen = cases.filter(({ id }) => id.startsWith(only));
   if (chosen.length === 0) throw new UsageError(`expected the beginning of an id for --only but received "${only}"`);
   const listed = values.expect === undefined ? {} : expectedIn(values.expect);
+  const progress = progressBar();
   const result = await runCases(chosen, {
     ...more,
     level,
     expectFailures: { ...more.expectFailures, ...listed },
-    onResult: ({ id }, done, all) => progress(`${done} of ${all}: ${id}`),
+    onResult: ({ id }, done, all) => progress(done, all, id),
   });
-  progress('');
   for (const [file, format] of reports) writeFileSync(file, formatReport(result, format));
   process.stdout.write(paint(result.conforms ? 'green' : 'red', formatReport(result, 'text')));
   return result.conforms ? 0 : 1;
@@ -220,7 +231,7 @@ async function runPython(list: string, values: Values): Promise<number> {
   if (values.serve) return serveCells(names, values.venv);
   const venv = values.venv === undefined ? [] : ['--venv', values.venv];
   const self = [...runtimeArgs, fileURLToPath(import.meta.url), 'conformance', '--python', list, '--serve', ...venv];
-  const { subject, cases } = await runMatrix(names, self, progress);
+  const { subject, cases } = await runMatrix(names, self, progressBar());
   return report(cases, values, { subject });
 }
 

@@ -50,7 +50,7 @@ export interface MatrixRun {
 export async function runMatrix(
   names: readonly string[],
   command: readonly string[],
-  progress: (text: string) => void,
+  progress: (done: number, all: number, what: string) => void,
 ): Promise<MatrixRun> {
   const child = spawn(process.execPath, command, { stdio: ['ignore', 'pipe', 'inherit'] });
   const closed = new Promise<string | null>((resolve, reject) => {
@@ -72,7 +72,7 @@ export async function runMatrix(
       findings.push(line as Finding);
       done += line.outcomes.length;
     }
-    progress(`${done} of ${all}: ${begun}`);
+    progress(done, all, begun);
   }
   const ended = await closed;
   const found = wanted.flatMap((peer): Found[] => {
