@@ -26,7 +26,7 @@ import {
 import { checkShape, checkStrides } from './layout.js';
 import { adaptObject } from './protocol/adapters.js';
 import { recordConsumed, releaseOf } from './protocol/deleter.js';
-import { checkArray, readFlags } from './protocol/fields.js';
+import { checkArray, isVersion, readFlags } from './protocol/fields.js';
 import {
   DLPACK,
   DLPACK_DEVICE,
@@ -50,6 +50,7 @@ import {
   bufferLength,
   type GPUBufferLike,
   GpuStorage,
+  isImmutable,
   releaseOnError,
   type Storage,
 } from './storage/storage.js';
@@ -99,7 +100,8 @@ export type UncheckedOptions = FromDLPackOptions & {
  * @param options - The device, whether to copy, the stream, and the dtype and shape that you expect. When absent: the
  *   producer's device, and a copy only where sharing is impossible.
  * @returns A tensor over the same memory, or a copy if one was asked for or needed. It is an owner: dispose it.
- * @throws ArgumentTypeError if the source exports no tensor, and ForeignError with the `cause` if its producer fails.
+ * @throws ArgumentTypeError if the source exports no tensor, and ForeignError if its managed tensor cannot be read. What
+ *   the producer's method throws passes unchanged.
  * @throws BufferError if `copy: false` forbids a copy that is needed, or the producer marks memory that cannot be used.
  * @throws SpecError if the dtype or the shape is another than expected.
  * @throws ConsumedError if the source was taken before, and VersionError if it has another major version of DLPack.
@@ -307,9 +309,7 @@ function readError(error: unknown): unknown {
 /** Reads each field once, so a getter that later returns something else changes nothing. */
 function describeManaged(managed: ManagedTensor, release: (() => void) | undefined, copy: boolean | null): Descriptor {
   const { version } = managed;
-  if (!Array.isArray(version) || !Number.isSafeInteger(version[0]) || !Number.isSafeInteger(version[1])) {
-    throw new ArgumentTypeError('version', '[major, minor]', version);
-  }
+  if (!isVersion(version)) throw new ArgumentTypeError('version', '[major, minor]', version);
   if (version[0] !== DLPACK_VERSION[0]) throw new VersionError([version[0], version[1]], DLPACK_VERSION);
   const {
     flags: offeredFlags,
@@ -320,7 +320,7 @@ function describeManaged(managed: ManagedTensor, release: (() => void) | undefin
     dtype: offeredDType,
     device: offeredDevice,
   } = managed;
-  const flags = readFlags(offeredFlags);
+  const flags = readFlags(offeredFlags) | (isImmutable(data) ? Flag.readonly : 0);
   // Without a deleter nothing can be released twice. But a copy belongs to one consumer.
   if (release === undefined && (flags & Flag.isCopied) !== 0) recordConsumed(managed);
   const dtype = dtypeFromCode(offeredDType.code, offeredDType.bits, offeredDType.lanes);
@@ -380,7 +380,8 @@ function describeManaged(managed: ManagedTensor, release: (() => void) | undefin
     // The number that was sent is the producer's. Here the GPUDevice itself determines the number.
     const own = deviceOfGPU(gpuDevice);
     const descriptor = new Descriptor(storage, findLayout(dtype, own, shape, strides, flags), byteOffset * 8);
-    return releaseOnError(storage, () => descriptor.checkBounds());
+    // Without elements, alignment does not count.
+    return releaseOnError(storage, () => (layout.size === 0 ? descriptor.checkReach() : descriptor.checkBounds()));
   }
   throw new ArgumentTypeError(
     'data',

@@ -1,7 +1,8 @@
 /** Cases for a consumer: it consumes once, releases once, and holds the memory as long as anything uses it. */
 
 import { ConformanceError, expect, must, passes, type Row, should, skip, thrown } from './case.js';
-import { collectUntil, needGlobals } from './environment.js';
+import { collectUntil, evaluateElsewhere, needGlobals } from './environment.js';
+import { checkElements } from './exports.js';
 import { type Probe, probe } from './probe.js';
 import { matrix } from './recipes.js';
 import { checkManaged, dlpack, IS_COPIED, READ_ONLY } from './reference.js';
@@ -187,6 +188,21 @@ export const consumerOwnershipRows: readonly Row<ConsumerContext>[] = [
     await checkDeleted(outer);
     await checkDeleted(inner);
   }),
+  must(
+    'c.deleter.reexport',
+    '5.3',
+    'tolerates the deleter of its export inside the deleter of another',
+    async (context) => {
+      const first = probe();
+      const taken = take(context, first);
+      const managed = checkManaged(passes('an export', () => reexported(taken)[dlpack]()));
+      taken.release();
+      const outer = probe({ onDelete: () => managed.deleter?.() });
+      take(context, outer).release();
+      await checkDeleted(outer);
+      if (managed.deleter != null) await checkDeleted(first);
+    },
+  ),
   must('c.readonly', '3.3', 'does not write to read-only memory', async (context) => {
     const tested = probe({ changes: { flags: READ_ONLY } });
     const taken = take(context, tested);
@@ -217,18 +233,71 @@ export const consumerOwnershipRows: readonly Row<ConsumerContext>[] = [
     taken.release();
   }),
   must('c.memory.grows', '4.5.2', 'follows a WebAssembly memory, if it asks for one', async (context) => {
-    needGlobals('WebAssembly');
+    await needFollowing(context);
     const memory = new WebAssembly.Memory({ initial: 1 });
-    new Uint8Array(memory.buffer).set(matrix.bytes);
-    const tested = probe({ wrap: (managed) => ({ ...managed, data: memory }) });
-    const asked = probe();
-    take(context, asked).release();
-    if (asked.requests[0]?.memory !== true) skip('it does not ask for a memory');
+    const tested = inMemory(memory);
     const taken = take(context, tested);
     memory.grow(1);
     await checkTaken(taken);
     taken.release();
     await checkDeleted(tested);
+  }),
+  must(
+    'c.memory.realm',
+    '4.5.3',
+    'takes a WebAssembly memory of another realm, if it asks for one',
+    async (context) => {
+      await needFollowing(context);
+      const code = 'new WebAssembly.Memory({ initial: 1 })';
+      const memory = evaluateElsewhere(context.environment, code) as WebAssembly.Memory;
+      const tested = inMemory(memory);
+      const taken = take(context, tested);
+      memory.grow(1);
+      await checkTaken(taken);
+      taken.release();
+      await checkDeleted(tested);
+    },
+  ),
+  ...(
+    [
+      ['', {}, 'exports memory that grows so that it stays valid, to a consumer that does not follow it'],
+      ['.follow', { memory: true }, 'exports memory that grows to a consumer that follows it'],
+      ['.share', { copy: false }, 'refuses to share memory that grows, or shares it so that it stays valid'],
+    ] as const
+  ).map(([label, request, title]) =>
+    must<ConsumerContext>(
+      `c.memory.reexport${label}`,
+      label === '.follow' ? '4.5.1' : '4.2.2',
+      title,
+      async (context) => {
+        await needFollowing(context);
+        const memory = new WebAssembly.Memory({ initial: 1 });
+        const taken = take(context, inMemory(memory));
+        let answer: unknown;
+        try {
+          answer = reexported(taken)[dlpack](request);
+        } catch (error) {
+          taken.release();
+          if (label === '.share') return;
+          throw error;
+        }
+        const managed = checkManaged(answer, { followsMemory: label === '.follow' });
+        memory.grow(1);
+        checkElements(managed);
+        managed.deleter?.();
+        taken.release();
+      },
+    ),
+  ),
+  should('c.buffer.shrunk', '4.2.3', 'notices that the producer shrank the buffer', async (context) => {
+    needSharing(context);
+    const { resize } = ArrayBuffer.prototype as { resize?: (length: number) => void };
+    if (resize === undefined) skip('this runtime has no resizable buffers');
+    const type = ArrayBuffer as new (length: number, options: object) => ArrayBuffer;
+    const data = new type(24, { maxByteLength: 96 });
+    const taken = take(context, probe({ changes: { data } }));
+    resize.call(data, 8);
+    await checkUnreadable(taken);
   }),
   should('c.buffer.detached', '4.2.3', 'notices that the producer detached the buffer', async (context) => {
     needSharing(context);
@@ -236,13 +305,7 @@ export const consumerOwnershipRows: readonly Row<ConsumerContext>[] = [
     const tested = probe();
     const taken = take(context, tested);
     structuredClone(tested.bytes.buffer, { transfer: [tested.bytes.buffer] });
-    try {
-      const bytes = await taken.bytes();
-      throw new ConformanceError('an error', `it read ${bytes.length === 0 ? 'nothing' : bytes}`);
-    } catch (error) {
-      if (error instanceof ConformanceError) throw error;
-    }
-    taken.release();
+    await checkUnreadable(taken);
   }),
   must('c.reexport.values', '5.6', 'exports a tensor again with the same memory', async (context) => {
     const tested = probe();
@@ -288,6 +351,32 @@ export const consumerOwnershipRows: readonly Row<ConsumerContext>[] = [
     expect(deleted === 0, 'no call of the deleter', `it had ${deleted}`);
   }),
 ];
+
+/** A probe with the elements of the matrix at the start of a memory. */
+function inMemory(memory: WebAssembly.Memory): Probe {
+  new Uint8Array(memory.buffer).set(matrix.bytes);
+  return probe({ changes: { data: memory }, copies: false });
+}
+
+/** Skips a case for a library that takes no WebAssembly memory. */
+async function needFollowing(context: ConsumerContext): Promise<void> {
+  needGlobals('WebAssembly');
+  const asked = probe();
+  take(context, asked).release();
+  await checkDeleted(asked);
+  if (asked.requests[0]?.memory !== true) skip('it does not ask for a memory');
+}
+
+/** Memory that its owner took away is an error, not other elements. */
+async function checkUnreadable(taken: Taken): Promise<void> {
+  try {
+    const bytes = await taken.bytes();
+    throw new ConformanceError('an error', `it read ${bytes.length === 0 ? 'nothing' : bytes}`);
+  } catch (error) {
+    if (error instanceof ConformanceError) throw error;
+  }
+  taken.release();
+}
 
 const failure = 'thrown by the deleter';
 function fail(): never {

@@ -1,12 +1,12 @@
 /** Cases for a consumer that takes buffers: what it takes, what it refuses, and what it asks for. */
 
-import { type Case, casesFrom, expect, must, passes, type Row, should, skip, thrown } from './case.js';
+import { type Case, casesFrom, expect, isSkip, must, passes, type Row, should, skip, thrown } from './case.js';
 import { consumerOwnershipRows } from './consumer-ownership.js';
 import { type Environment, evaluateElsewhere } from './environment.js';
 import { badDeleters, malformed, unusual } from './malformed.js';
 import { type Changes, type Probe, probe } from './probe.js';
 import { matrix, type Recipe, recipes } from './recipes.js';
-import { dlpack, dlpackDevice, IS_COPIED } from './reference.js';
+import { dlpack, dlpackDevice, gather, IS_COPIED, placesOf } from './reference.js';
 import { hasForm, type Subject, type Taken } from './subject.js';
 import {
   type ConsumerContext,
@@ -49,6 +49,34 @@ async function checkLayout(context: ConsumerContext, { shape, strides, first }: 
   const tested = probe({ changes: { shape: [...shape], strides: [...strides], byteOffset: first * 4 } });
   const taken = take(context, tested);
   await checkTaken(taken, { ...matrix, shape, bytes });
+  taken.release();
+  await checkDeleted(tested);
+}
+
+/** Packed integers of 4 bits at places of two rows of four, which a consumer takes or refuses. The first starts a byte. */
+const packedLayouts: readonly LayoutRow[] = [
+  { name: 'rows', shape: [2, 3], strides: [4, 1], first: 0 },
+  { name: 'flip', shape: [7], strides: [-1], first: 6 },
+  { name: 'odd', shape: [3], strides: [1], first: 2 },
+  { name: 'transpose', shape: [4, 2], strides: [1, 4], first: 0 },
+];
+const packed = recipes.find(({ name }) => name === 'i4') as Recipe;
+
+async function checkPackedLayout(context: ConsumerContext, { shape, strides, first }: LayoutRow): Promise<void> {
+  const places = placesOf(shape, strides).map((place) => first + place);
+  const bytes = gather(packed.bytes, 0, 4, places);
+  const tested = probe({
+    recipe: packed,
+    changes: { shape: [...shape], strides: [...strides], byteOffset: first / 2 },
+  });
+  let taken: Taken;
+  try {
+    taken = consume(context, tested.producer);
+  } catch (error) {
+    if (isSkip(error)) throw error;
+    return checkDeleted(tested);
+  }
+  await checkTaken(taken, { ...packed, shape, bytes });
   taken.release();
   await checkDeleted(tested);
 }
@@ -109,6 +137,11 @@ const rows: readonly Row<ConsumerContext>[] = [
   ...layouts.map((layout) =>
     must<ConsumerContext>(`c.layout.${layout.name}`, '3.7', `reads a layout: ${layout.name}`, (context) =>
       checkLayout(context, layout),
+    ),
+  ),
+  ...packedLayouts.map((layout) =>
+    must<ConsumerContext>(`c.layout.i4.${layout.name}`, '3.8', `reads or refuses packed ${layout.name}`, (context) =>
+      checkPackedLayout(context, layout),
     ),
   ),
   ...unusual.map(({ id, section, title, level, changes }) => ({
@@ -231,6 +264,28 @@ const rows: readonly Row<ConsumerContext>[] = [
       ),
     ).release();
     await checkDeleted(tested);
+  }),
+  must(
+    'c.recognise.symbolFirst',
+    '1.6',
+    'asks the symbol where an object also has names of Python',
+    async (context) => {
+      const tested = probe();
+      const both = Object.assign(tested.producer, {
+        __dlpack__: () => thrown('no call of __dlpack__', () => {}),
+        __dlpack_device__: () => [1, 0],
+      });
+      const taken = passes('a tensor', () => consume(context, both));
+      expect(tested.requests.length === 1, 'one call of the method of the symbol', `it had ${tested.requests.length}`);
+      taken.release();
+      await checkDeleted(tested);
+    },
+  ),
+  must('c.bad.address', '2.5.4', 'refuses an address if it did not send native: true', async (context) => {
+    const asked = probe();
+    take(context, asked).release();
+    if (lastRequest(asked).native === true) skip('it asks for native memory');
+    await checkRefused(context, probe({ changes: { data: 4096n } }));
   }),
   must('c.realm', '4.1.3', 'takes a tensor and a buffer of another realm', async ({ consumer, environment }) => {
     const code = `(() => {

@@ -4,7 +4,16 @@ import type { ManagedTensor } from '../protocol/managed.js';
 import { expect, passes, skip } from './case.js';
 import type { Environment } from './environment.js';
 import { matrix, type Recipe } from './recipes.js';
-import { checkManaged, dlpack, type dlpackDevice, elementsOf, holds, IS_PADDED, sameList } from './reference.js';
+import {
+  checkManaged,
+  dlpack,
+  type dlpackDevice,
+  elementsOf,
+  holds,
+  hostBufferOf,
+  IS_PADDED,
+  sameList,
+} from './reference.js';
 import type { ProducerSubject } from './subject.js';
 
 export interface ProducerContext {
@@ -23,7 +32,7 @@ export function makeTensor({ producer }: ProducerContext, recipe: Recipe = matri
 
 export const flagsOf = ({ flags }: ManagedTensor): number => Number(BigInt(flags) & 0xffn);
 export const release = ({ deleter }: ManagedTensor): void => deleter?.();
-export const exportedBytes = ({ data }: ManagedTensor): Uint8Array => new Uint8Array(data as ArrayBuffer);
+export const exportedBytes = ({ data }: ManagedTensor): Uint8Array => new Uint8Array(hostBufferOf(data) as ArrayBuffer);
 
 /** Exports a tensor, checks the export, hands it to `body` and releases everything. */
 export function withExport<T>(

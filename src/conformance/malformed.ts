@@ -67,6 +67,8 @@ export const malformed: readonly Variant[] = [
   variant('version.nan', 'with NaN in its version', () => ({ version: [Number.NaN, 0] })),
   variant('version.fraction', 'with a fraction in its version', () => ({ version: [1.5, 0] })),
   variant('version.short', 'without a minor version', () => ({ version: [1] })),
+  variant('version.negative', 'with a negative minor version', () => ({ version: [1, -1] })),
+  variant('version.long', 'with a version of three numbers', () => ({ version: [1, 3, 0] })),
   variant('version.bigint', 'with a version of bigints', () => ({ version: [1n, 3n] })),
   variant('flags.nan', 'with NaN as flags', () => ({ flags: Number.NaN })),
   variant('flags.fraction', 'with a fraction as flags', () => ({ flags: 0.5 })),
@@ -178,6 +180,11 @@ const resizable = (length: number): ArrayBuffer =>
     maxByteLength: 4 * length,
   });
 
+const growable = (length: number): SharedArrayBuffer =>
+  new (SharedArrayBuffer as new (length: number, options: { maxByteLength: number }) => SharedArrayBuffer)(length, {
+    maxByteLength: 4 * length,
+  });
+
 /** Unusual managed tensors with the elements of the matrix, which a consumer takes. */
 export const unusual: readonly Variant[] = [
   variant('flags.bigint', 'with a bigint as flags', () => ({ flags: 0n })),
@@ -199,9 +206,11 @@ export const unusual: readonly Variant[] = [
     moved(24, (length) => new SharedArrayBuffer(length)),
   ),
   variant('data.resizable', 'in a resizable buffer', moved(24, resizable)),
+  variant('data.growable', 'in shared memory that can grow', moved(24, growable)),
   variant('device.cudaHost', 'in pinned memory of CUDA', () => ({ device: { type: 3, id: 0 } })),
   variant('device.rocmHost', 'in pinned memory of ROCm', () => ({ device: { type: 11, id: 0 } })),
   variant('device.managed', 'in managed memory of CUDA', () => ({ device: { type: 13, id: 0 } })),
+  variant('device.tpuHost', 'in pinned host memory of a TPU', () => ({ device: { type: 20, id: 0 } }), should),
   variant('device.hostId', 'on a host device with another id', () => ({ device: { type: 1, id: 3 } })),
   variant('axes.32', 'of 32 axes', () => axes(32)),
   variant('axes.64', 'of 64 axes', () => axes(64)),

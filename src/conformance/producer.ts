@@ -292,7 +292,18 @@ const viewRows = ({ views = {} }: ProducerSubject): Row<ProducerContext>[] =>
       const isCopied = (flags & IS_COPIED) !== 0;
       expect(isCopied === (view.startsInsideByte === true), 'IS_COPIED if it was copied', `flags are ${flags}`);
     });
-    if (view.startsInsideByte !== true) return [rule];
+    const copied = must<ProducerContext>(`p.view.${name}.copy`, '2.1', `copies a view: ${name}`, (context) => {
+      const managed = checkManaged(passes('a copy', () => made(context)[dlpack]({ copy: true })));
+      const found = elementsOf(managed);
+      const { shape } = managed;
+      const flags = flagsOf(managed);
+      release(managed);
+      const expected = gather(recipe.bytes, 0, widthOf(recipe.dtype, false), view.elements);
+      expect(sameList(shape, view.shape), `shape [${view.shape}]`, `received [${shape}]`);
+      expect(sameList([...found], [...expected]), `the bytes ${expected}`, `received ${found}`);
+      expect((flags & IS_COPIED) !== 0, 'IS_COPIED', `flags are ${flags}`);
+    });
+    if (view.startsInsideByte !== true) return [rule, copied];
     const refused = must<ProducerContext>(
       `p.view.${name}.share`,
       '2.1',
@@ -301,7 +312,7 @@ const viewRows = ({ views = {} }: ProducerSubject): Row<ProducerContext>[] =>
         thrown('an error', () => made(context)[dlpack]({ copy: false }));
       },
     );
-    return [rule, refused];
+    return [rule, copied, refused];
   });
 
 export function producerCases({ producer }: Subject, environment: Environment): Case[] {

@@ -33,6 +33,18 @@ export function lengthOf(data: unknown): number | null {
   return null;
 }
 
+const memoryBuffer =
+  typeof WebAssembly === 'object' && Object.getOwnPropertyDescriptor(WebAssembly.Memory.prototype, 'buffer')?.get;
+
+/** A buffer itself, or the present buffer of a WebAssembly memory of any realm. */
+export function hostBufferOf(data: unknown): unknown {
+  try {
+    return memoryBuffer ? Reflect.apply(memoryBuffer, data, []) : data;
+  } catch {
+    return data;
+  }
+}
+
 /** The bytes to which the first element is aligned: those of one scalar, at most eight. */
 export function alignmentOf({ code, bits }: DLDataType): number {
   const scalar = code === 5 || code === 18 ? bits / 2 : bits;
@@ -48,7 +60,7 @@ const show = (value: unknown): string => {
 };
 
 /** A producer's answer as a managed tensor, after every check of section 3 and, for the form of its memory, section 4. */
-export function checkManaged(answer: unknown, { isNative = false } = {}): ManagedTensor {
+export function checkManaged(answer: unknown, { isNative = false, followsMemory = false } = {}): ManagedTensor {
   const rule = (holds: boolean, expected: string, value: unknown): void =>
     expect(holds, expected, `received ${show(value)}`);
   rule(typeof answer === 'object' && answer !== null, 'a managed tensor', answer);
@@ -74,13 +86,19 @@ export function checkManaged(answer: unknown, { isNative = false } = {}): Manage
     rule(isNative, 'a buffer or a GPUBuffer without native: true', data);
     rule(device.type !== 15, 'no address on a WebGPU device', data);
   } else {
-    const length = lengthOf(data);
+    const buffer = hostBufferOf(data);
+    rule(followsMemory || buffer === data, 'a buffer without memory: true', 'a WebAssembly.Memory');
+    const length = lengthOf(buffer);
     const gpu = data as { gpuBuffer?: { size: number }; gpuDevice?: object } | null;
     const isGpu = length === null && typeof gpu?.gpuBuffer === 'object' && typeof gpu.gpuDevice === 'object';
     rule(length !== null || isGpu, 'data in a buffer, a GPUBuffer with its GPUDevice, or at an address', data);
     if (isGpu) rule(device.type === 15, 'device type 15 with a GPUBuffer', device.type);
     else
-      rule(hostTypes.includes(device.type), 'a device type with host memory (1, 3, 11, 13) with a buffer', device.type);
+      rule(
+        hostTypes.includes(device.type),
+        'a device type with host memory (1, 3, 11, 13, 20) with a buffer',
+        device.type,
+      );
     const size = length ?? Number(gpu?.gpuBuffer?.size);
     rule(byteOffset <= size, `a byteOffset of at most ${size}, the size of data`, byteOffset);
     if (!shape.includes(0)) {
@@ -137,7 +155,7 @@ export function gather(
 export function elementsOf({ data, byteOffset, shape, strides, dtype, flags }: ManagedTensor): Uint8Array<ArrayBuffer> {
   const width = widthOf(dtype, (Number(flags) & IS_PADDED) !== 0);
   const places = placesOf(shape, strides as readonly number[]);
-  return gather(new Uint8Array(data as ArrayBuffer), byteOffset, width, places);
+  return gather(new Uint8Array(hostBufferOf(data) as ArrayBuffer), byteOffset, width, places);
 }
 
 /** Whether bytes hold a recipe's elements. Bits that belong to no element may differ. */

@@ -12,6 +12,13 @@ export function readFlags(flags: unknown): number {
   return typeof flags === 'bigint' ? Number(flags & BigInt(KNOWN_FLAGS)) : (flags as number) & KNOWN_FLAGS;
 }
 
+/** True for `[major, minor]`: two integers of zero or more. */
+export function isVersion(value: unknown): value is [major: number, minor: number] {
+  if (!Array.isArray(value) || value.length !== 2) return false;
+  const [major, minor] = value; // every() would skip holes
+  return Number.isSafeInteger(major) && major >= 0 && Number.isSafeInteger(minor) && minor >= 0;
+}
+
 /** Throws for anything but an Array: a typed array could change after it was checked. */
 export function checkArray(values: unknown, field: string): void {
   if (!Array.isArray(values)) throw new ArgumentTypeError(field, 'an Array of integers', values);

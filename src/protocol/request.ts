@@ -3,6 +3,7 @@
 import { checkObject } from '../base/options.js';
 import { type DeviceInfo, DeviceType, deviceFromType, deviceOfGPU, isGPUDevice } from '../device.js';
 import { ArgumentTypeError, BufferError, isUsable, LoadError, UnsupportedDeviceError } from '../errors.js';
+import { isVersion } from './fields.js';
 import { DLPACK_VERSION, type DLPackRequest } from './managed.js';
 
 /** A request without absent fields. */
@@ -47,10 +48,7 @@ export function readRequest(request: DLPackRequest | null | undefined): Wanted {
 }
 
 function checkVersion(maxVersion: readonly [number, number]): void {
-  const isCount = (value: unknown) => Number.isSafeInteger(value) && (value as number) >= 0;
-  if (!Array.isArray(maxVersion) || maxVersion.length !== 2 || !isCount(maxVersion[0]) || !isCount(maxVersion[1])) {
-    throw new ArgumentTypeError('maxVersion', '[major, minor]', maxVersion);
-  }
+  if (!isVersion(maxVersion)) throw new ArgumentTypeError('maxVersion', '[major, minor]', maxVersion);
   const [major, minor] = maxVersion;
   if (major < DLPACK_VERSION[0]) {
     throw new BufferError(

@@ -74,6 +74,12 @@ export const mistakes: readonly Mistake[] = [
   mistake('packs padded elements', 'p.values.i4_padded', '(isPadded ? IS_PADDED : 0n)', '0n'),
   mistake('shares a view that starts inside a byte', 'p.view.packedOdd', 'this.#layout.firstBit % 8 === 0 &&', ''),
   mistake(
+    'copies a view as if it had no steps',
+    'p.view.flip.copy',
+    'copyBits(from, firstBit + place * width, to, i * width, width);',
+    'copyBits(from, firstBit + Math.abs(place) * width, to, i * width, width);',
+  ),
+  mistake(
     'returns a promise',
     'p.synchronous',
     "[Symbol.for('dlpack')](request) {",
@@ -101,6 +107,50 @@ export const mistakes: readonly Mistake[] = [
     'Reflect.apply(method, undefined,',
   ),
   mistake('takes any version', 'c.bad.version.2', 'isVersion(version) && version[0] === 1', 'isVersion(version)'),
+  mistake('takes a version of three numbers', 'c.bad.version.long', '&& value.length === 2 && isCount', '&& isCount'),
+  mistake('takes a negative minor version', 'c.bad.version.negative', '&& isCount(value[1]);', '&& value[1] < 99;'),
+  mistake(
+    'asks by the name of Python first',
+    'c.recognise.symbolFirst',
+    "const method = producer?.[Symbol.for('dlpack')];",
+    "const method = producer?.__dlpack__ ?? producer?.[Symbol.for('dlpack')];",
+  ),
+  mistake(
+    'reads packed rows as if nothing were between them',
+    'c.layout.i4.rows',
+    'copyBits(from, firstBit + place * width, to, i * width, width);',
+    'copyBits(from, firstBit + (width < 8 ? i : place) * width, to, i * width, width);',
+  ),
+  mistake(
+    'reads the first byte of packed elements only',
+    'c.layout.i4.flip',
+    'const at = Math.floor((toBit + i) / 8);',
+    'const at = Math.ceil((toBit + i) / 8);',
+  ),
+  mistake(
+    'knows memories of its own realm only',
+    'c.memory.realm',
+    'attempt(memoryGetter, data) !== undefined;',
+    'data instanceof WebAssembly.Memory;',
+  ),
+  mistake(
+    'exports a memory to a consumer that does not follow it',
+    'c.memory.reexport',
+    '(!this.#used().isWasm || memory === true)',
+    'true',
+  ),
+  mistake(
+    'shares a memory that moves although copies are forbidden',
+    'c.memory.reexport.share',
+    '(!this.#used().isWasm || memory === true)',
+    '(!this.#used().isWasm || memory === true || copy === false)',
+  ),
+  mistake(
+    'reads memory that shrank as if it were shorter',
+    'c.buffer.shrunk',
+    'return new Uint8Array(this.#buffer(), 0, this.nbytes);',
+    'return new Uint8Array(this.#buffer());',
+  ),
   mistake(
     'reads the fields of another version',
     'c.version.unread',

@@ -609,7 +609,7 @@ static const char* fault_of(const Managed* managed, Taken* taken) {
   if (ndim < 0 || ndim > MAX_AXES) return "0 to 64 axes";
   if (ndim > 0 && managed->tensor.shape == NULL) return "a shape";
   if (!is_known(managed->tensor.dtype)) return "a dtype of DLPack 1.3";
-  if (!IS_ONE_OF(managed->tensor.device.type, 1, 3, 11, 13) || managed->tensor.device.id < 0) return "host memory";
+  if (!IS_ONE_OF(managed->tensor.device.type, 1, 3, 11, 13, 20) || managed->tensor.device.id < 0) return "host memory";
   const int64_t count = count_of(ndim, managed->tensor.shape);
   if (count < 0) return "lengths of zero or more, and at most 2^53 - 1 elements";
 

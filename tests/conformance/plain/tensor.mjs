@@ -6,7 +6,7 @@ const IS_COPIED = 2n;
 const IS_PADDED = 4n;
 
 /** Device types whose memory the host reads and writes (2.4.1). This library calls all of them type 1 (2.4.2). */
-const HOST_TYPES = [1, 3, 11, 13];
+const HOST_TYPES = [1, 3, 11, 13, 20];
 
 /** The widths of each type code (3.8). A consumer may refuse others (3.13). */
 const WIDTHS = [

@@ -2,6 +2,7 @@
 
 import { DLPACK, fromDLPack, type ManagedTensor } from 'dlpack';
 import { equal, ok, throws } from '../../assert.js';
+import { resultOf, runChild } from '../../child.js';
 import { test } from '../../harness.js';
 import { type Change, producer } from './producer.js';
 
@@ -52,7 +53,9 @@ test('3.2: of another major version only the deleter and the version are read', 
   });
   throws('VersionError', '2.0', () => fromDLPack({ [DLPACK]: () => watched }));
   equal([reads, record.deleted], [['deleter', 'version'], 1]);
-  for (const version of [[1], ['1', 3], [1n, 3n], [Number.NaN, 0], '1.3', null]) {
+  // biome-ignore lint/suspicious/noSparseArray: a hole is no minor version
+  const holes = [1, ,];
+  for (const version of [[1], [1, 3, 0], [1, -1], holes, ['1', 3], [1n, 3n], [Number.NaN, 0], '1.3', null]) {
     refused({ version }, 'TypeError', 'version');
   }
   fromDLPack(producer({ version: [1, 99] }).object).dispose();
@@ -161,4 +164,23 @@ test('2.4.2: pinned and managed memory is shared with a consumer that asks for h
     for (const owned of [copied, x]) owned.dispose();
     equal(record.deleted, 1);
   }
+});
+
+test('4.1.4: an immutable ArrayBuffer is read-only, as our own memory and as that of another producer', () => {
+  const { output } = runChild(import.meta.url, './children/immutable.js');
+  equal(resultOf(output), [
+    [true, 1, [1, 2]],
+    [true, [3, 4], 'ReadOnlyError'],
+    [false, false],
+  ]);
+});
+
+test('4.1 and 4.2: a shared buffer that grows keeps its elements, and the tensor its length', () => {
+  const Growable = SharedArrayBuffer as new (length: number, options: { maxByteLength: number }) => SharedArrayBuffer;
+  const data = new Growable(8, { maxByteLength: 64 });
+  const x = fromDLPack(producer({ data, shape: [2], strides: [1] }).object);
+  new Float32Array(data).set([1, 2]);
+  (data as unknown as { grow(length: number): void }).grow(64);
+  new Float32Array(data)[1] = 3;
+  equal([x.toArray(), x.data.length], [[1, 3], 2]);
 });

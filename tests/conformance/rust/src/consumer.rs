@@ -9,7 +9,7 @@ use napi_derive::napi;
 use std::slice;
 
 /// Device types whose memory the host reads and writes (2.4.1).
-const HOST: [i32; 4] = [1, 3, 11, 13];
+const HOST: [i32; 5] = [1, 3, 11, 13, 20];
 const MAX_AXES: i32 = 64;
 
 /// Who keeps the elements.
