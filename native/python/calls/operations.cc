@@ -261,7 +261,7 @@ static void SettleAll(Objects* self) {
 }
 
 static void SettleLater(Objects* self) {
-  // With a snapshot the last request was an asynchronous call: the program does not expect this thread to wait for
+  // With a snapshot there was an asynchronous call shortly before: the program does not expect this thread to wait for
   // Python.
   if (self->calls == nullptr && self->snapshot == nullptr) return Settle(self);
   DeferReleased(self);

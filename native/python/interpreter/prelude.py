@@ -116,12 +116,19 @@ def read_modes():
     """The modes that PyTorch keeps for each thread, outside of context variables: gradients, inference, autocast. None
     for those of a new thread."""
     torch = sys.modules.get('torch')
+    if torch is None:
+        return None
     try:
         casts = [(device, torch.get_autocast_dtype(device)) for device in ('cpu', 'cuda') if torch.is_autocast_enabled(device)]
         modes = torch.is_grad_enabled(), torch.is_inference_mode_enabled(), casts
-    except (AttributeError, TypeError):  # not loaded, being loaded, or before 2.4
+    except (AttributeError, TypeError):  # being loaded, or before 2.4
         return None
     return None if modes == (True, False, []) else modes
+
+def take_snapshot():
+    """The state of this thread that an asynchronous call takes over. The context is never entered."""
+    from contextvars import copy_context
+    return copy_context(), read_modes()
 
 def enter_modes(grad, inference, casts):
     """Enters the modes on this thread. Returns the function that leaves them."""

@@ -37,10 +37,7 @@ namespace {
 // and the modes of PyTorch, or None. It is a storage, because calls share it without the GIL. False with an exception
 // set. GIL held.
 bool TakeSnapshot(Objects* self) {
-  const Ref copy_context(ImportFrom("contextvars", "copy_context"));
-  Ref context(CallWith(copy_context.get()));
-  Ref modes(context ? CallPrelude("read_modes") : nullptr);
-  Ref state(modes ? TupleOf(context.take(), modes.take()) : nullptr);
+  Ref state(CallPrelude("take_snapshot"));
   if (!state) return false;
   const auto drop = [](Storage* self) {
     DeferDecRef(static_cast<Object*>(self->owner));
@@ -261,10 +258,13 @@ Object* CallSettler(Object* capsule, Object* arguments) {
 
 }  // namespace
 
+// A loop of synchronous operations should not pay for snapshots, and waits for the GIL in any case.
+static const uint32_t kFewOperations = 32;
+
 void RenewSnapshot(Objects* self) {
   ReleaseStorage(self->snapshot);
   self->snapshot = nullptr;
-  if (self->calls == nullptr) return;
+  if (self->calls == nullptr && ++self->operations > kFewOperations) return;
   SavedError error;
   TakeSnapshot(self);
 }
@@ -276,6 +276,7 @@ uint32_t CurrentCall(const Objects* objects) {
 napi_value StartCall(napi_env env, Objects* self, PerformRequest* request, Spill* spill) {
   Outcome* outcome = reinterpret_cast<Outcome*>(request);
   outcome->failed = 0;
+  self->operations = 0;
   if (self->snapshot == nullptr) {
     // Without a snapshot no asynchronous call of this instance is running, so this does not wait for one of our calls.
     Gil gil;

@@ -48,7 +48,8 @@ napi_value StartCall(napi_env env, Objects* self, PerformRequest* request, Spill
 // The number of the asynchronous call of this channel that runs on this thread, or 0.
 uint32_t CurrentCall(const Objects* objects);
 // An operation may have changed context variables, so the snapshot of an instance that has one is dropped. While
-// asynchronous calls run, a new snapshot is taken at once, so that the next call does not wait for the GIL. GIL held.
+// asynchronous calls run, and for some operations after the last one, a new snapshot is taken at once, so that the next
+// call does not wait for the GIL. GIL held.
 void RenewSnapshot(Objects* self);
 
 // Functions for JavaScript, here and below; src/python/binding.ts says what they do.

@@ -39,6 +39,7 @@ struct Objects {
   int64_t object_count;  // of the table
   int64_t object_bytes;
   int64_t young_bytes;  // of objects that have not outlived their tick
+  uint32_t operations;  // since the last asynchronous call, see async.cc
   // Nested operations in progress on this thread. Only this thread writes it.
   std::atomic<uint32_t> depth;
   napi_ref released_ref;  // the ArrayBuffer of the list

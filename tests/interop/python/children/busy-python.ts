@@ -30,6 +30,7 @@ for (const path of [begin, held, go]) py.import('os').mkfifo(path);
 const small = await callTensorAsync(make, 1, 3);
 const large = await callTensorAsync(make, 2, 1 << 20);
 await callAsync(start, begin, held, go);
+py.eval('1'); // an operation that may have changed what asynchronous calls take over from this thread
 openSync(begin, 'w');
 openSync(held, 'r'); // the GIL is held from here on
 const sum = (small.get(0) as number) + (large.get(5) as number);
