@@ -57,7 +57,7 @@ const rooms: Readonly<Record<string, Room>> = {
     source: 'src/python',
     alone: {
       "Python's C interface": ['calls/operation-scope', 'interpreter/api', 'objects/calls', 'values/text'],
-      'the process': ['interpreter/blas', 'interpreter/prelude', 'objects/object-bytes'],
+      'the process': ['interpreter/blas', 'interpreter/prelude', 'interpreter/torch-threads', 'objects/object-bytes'],
       'our tensor in Python': ['tensors/array-views', 'tensors/tensor-type'],
       'tensors of libraries': ['tensors/converters', 'tensors/device-exchange', 'tensors/dtypes'],
       'arrays of one library': ['tensors/numpy-array', 'tensors/torch-tensor'],

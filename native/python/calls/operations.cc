@@ -306,7 +306,10 @@ static void EndObjects(void* data) {
   }
   for (napi_ref ref : {self->released_ref, self->make_bytes, self->on_call, self->on_settle})
     napi_delete_reference(self->instance->env, ref);
-  self->table.Clear([](const HeldObject& held) { DeferDecRef(held.object); });
+  self->table.Clear([](const HeldObject& held) {
+    DeferDecRef(held.object);
+    if (held.has_spare) DeferDecRef(held.object);
+  });
   if (self->snapshot != nullptr) ReleaseStorage(self->snapshot);
   // The end of the main thread ends the process, which should not wait for a computation.
   DetachThread(self->is_worker && !IsAnyInside());

@@ -5,6 +5,7 @@
 #include "../../lock.h"
 #include "../../platform/platform.h"
 #include "../objects/calls.h"
+#include "torch_threads.h"
 
 namespace dlpack::python {
 
@@ -57,8 +58,11 @@ void UseOneThread(const char* module) {
 // create_dynamic(spec, file=None), on any thread.
 Object* Load(Object* create_dynamic, Object* arguments) {
   Object* module = api.PyObject_Call(create_dynamic, arguments, nullptr);
-  if (module == nullptr || getenv("OPENBLAS_NUM_THREADS") != nullptr) return module;
-  const Ref origin(api.PyObject_GetAttrString(api.PyTuple_GetItem(arguments, 0), "origin"));
+  if (module == nullptr) return nullptr;
+  Object* spec = api.PyTuple_GetItem(arguments, 0);
+  if (HasText(spec, "name", "torch._C")) ShareCores(module);
+  if (getenv("OPENBLAS_NUM_THREADS") != nullptr) return module;
+  const Ref origin(api.PyObject_GetAttrString(spec, "origin"));
   const char* path = origin ? api.PyUnicode_AsUTF8AndSize(origin.get(), nullptr) : nullptr;
   api.PyErr_Clear();
   if (path != nullptr) UseOneThread(path);

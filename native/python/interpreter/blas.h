@@ -10,7 +10,7 @@ namespace dlpack::python {
 
 // For the prelude: watch_loads(create_dynamic) returns a function that does the same, and lets OpenBLAS use one thread
 // if the module that was loaded is the first that uses it. It changes nothing if the program has set
-// OPENBLAS_NUM_THREADS. GIL held.
+// OPENBLAS_NUM_THREADS. The module of PyTorch goes to torch_threads.h. GIL held.
 Object* WatchLoads(Object*, Object* create_dynamic);
 
 }  // namespace dlpack::python

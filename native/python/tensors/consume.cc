@@ -323,6 +323,11 @@ static Storage* ConsumeMethod(TypeEntry* entry, Object* object, const ConsumeOpt
   return storage;
 }
 
+// Whether the fields of a host tensor answer the request.
+static bool IsPlain(const ConsumeOptions& options) {
+  return options.copy != 1 && !options.has_device && options.stream == 0;
+}
+
 // Imports the tensor of an object; the result owns it, and may take over the reference to the object. NULL with the
 // reason in `status`, or with a Python exception set and `status` kOk.
 static Storage* ConsumeObject(Ref* owned, const ConsumeOptions& options, Imported* imported, Status* status,
@@ -337,7 +342,7 @@ static Storage* ConsumeObject(Ref* owned, const ConsumeOptions& options, Importe
     *status = kOutOfMemory;
     return nullptr;
   }
-  const bool is_plain = options.copy != 1 && !options.has_device && options.stream == 0;
+  const bool is_plain = IsPlain(options);
   if (is_plain && entry->import_api != nullptr) return ConsumeTable(entry, owned, imported, status, importer);
   Storage* storage = is_plain && entry->is_numpy ? ConsumeArray(owned, imported, importer) : nullptr;
   if (storage != nullptr) return storage;
@@ -384,6 +389,48 @@ bool ImportAnywhere(Object* object, CarriedTensor* out) {
   return out->storage != nullptr || out->status != kOk;
 }
 
+// As CanDescribe, and describes the tensor. No GIL needed after CanDescribe, while the object is alive.
+static bool DescribeNow(Object* object, DLTensor* tensor, int64_t* strides, uint64_t* flags) {
+  TypeEntry* entry = FindType(TypeOf(object));  // BytesBehind has looked it up
+  if (entry == nullptr) return false;
+  if (entry->is_numpy) return ReadNumPyArray(object, tensor, strides, flags);
+  *flags = 0;
+  return entry->is_torch && entry->import_api != nullptr && IsPlainTorch(object, entry) &&
+         DescribeTorch(object, entry, tensor) == TorchMemory::kHost;
+}
+
+bool CanDescribe(Object* object) {
+  DLTensor tensor;
+  int64_t strides[32];
+  uint64_t flags;
+  const bool can = DescribeNow(object, &tensor, strides, &flags);
+  api.PyErr_Clear();
+  return can;
+}
+
+// Imports the tensor of an object with a spare reference, which the storage takes over. False without an effect when
+// the import needs the GIL. JavaScript thread, no GIL.
+static bool TakeWithoutGil(Objects* self, uint32_t handle, TensorResult* result) {
+  Object* object = TakeSpare(self, handle);
+  if (object == nullptr) return false;
+  DLTensor tensor;
+  int64_t strides[32];
+  uint64_t flags;
+  Imported imported;
+  Status status;
+  Storage* storage = nullptr;
+  if (DescribeNow(object, &tensor, strides, &flags)) {
+    storage = WrapTensor(tensor, flags, &self->instance->layouts, &imported, &status, DropOwner, object,
+                         self->instance->thread);
+  }
+  if (storage == nullptr) {
+    self->table.Find(handle)->has_spare = true;
+    return false;
+  }
+  result->status = GiveTensor(self->instance, storage, kOk, imported, &result->tensor);
+  return true;
+}
+
 napi_value Consume(napi_env env, napi_callback_info info) {
   Objects* self = ObjectsOf(env, info);
   ConsumeRequest* request = MessageOf<ConsumeRequest>(self->instance);
@@ -391,13 +438,14 @@ napi_value Consume(napi_env env, napi_callback_info info) {
   const ConsumeOptions options = {request->copy, request->device_type != 0, request->device_type, request->device_id,
                                   static_cast<int64_t>(request->stream)};
   request->failed = 0;
+  if (IsPlain(options) && TakeWithoutGil(self, request->object, result)) return nullptr;
   OperationScope scope(self);
-  Object* held = GetObject(self, request->object);
-  if (held == nullptr) {
+  Object* object = NewReference(self, request->object);
+  if (object == nullptr) {
     result->status = kConsumed;
     return nullptr;
   }
-  if (TakeTensor(self, NewRef(held), options, result)) return nullptr;
+  if (TakeTensor(self, object, options, result)) return nullptr;
   return api.PyErr_Occurred() ? TakeException(env, self, reinterpret_cast<Outcome*>(request)) : nullptr;
 }
 

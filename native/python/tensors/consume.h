@@ -32,12 +32,17 @@ struct CarriedTensor {
   Imported imported;
 };
 
+// Whether the object is an array of NumPy or a tensor of PyTorch that Consume can describe without the GIL: it reads
+// their fields. False for the first tensors of a class and dtype of PyTorch, which teach where they are, and for all
+// but host memory. GIL held, any thread; leaves no exception set.
+bool CanDescribe(Object* object);
+
 // Imports the tensor of an object, and takes over the reference to it. False with an exception set. Any thread, GIL
 // held.
 bool ImportAnywhere(Object* object, CarriedTensor* out);
 
-// consume(): imports the tensor of the object of a ConsumeRequest. Returns the exception, if there is one. JavaScript
-// thread.
+// consume(): imports the tensor of the object of a ConsumeRequest. Returns the exception, if there is one. Does not
+// wait for the GIL if the object has a spare reference and the request asks for nothing special. JavaScript thread.
 napi_value Consume(napi_env env, napi_callback_info info);
 
 // The `destroy` of a storage whose owner is a Python object: drops the object. Any thread, and without waiting for the

@@ -145,6 +145,11 @@ void LearnDType(Object* object, TypeEntry* entry, DLDataType dtype) {
   if (known != nullptr) known->store(packed, std::memory_order_relaxed);
 }
 
+bool IsPlainTorch(Object* object, TypeEntry* entry) {
+  const void* tensor = TensorIn(object, entry);
+  return tensor != nullptr && AskReaders(tensor) == nullptr;
+}
+
 bool CheckTorchBits(Object* object, TypeEntry* entry) {
   const void* tensor = TensorIn(object, entry);
   const char* problem = tensor == nullptr ? AskPython(object, entry->is_neg) : AskReaders(tensor);

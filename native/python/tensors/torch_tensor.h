@@ -9,6 +9,10 @@ namespace dlpack::python {
 // with a BufferError set, when the tensor cannot be exported as it is. `entry` belongs to the object's type.
 bool CheckTorchBits(Object* object, TypeEntry* entry);
 
+// Whether that check would let the tensor pass, without Python code and without an exception. False for an unknown
+// class. After the first tensor of a class, no GIL needed.
+bool IsPlainTorch(Object* object, TypeEntry* entry);
+
 // Describes a tensor on the host as the exchange table does, but faster (docs/design/python.md): the table's
 // function makes a C++ reference to the tensor, for which PyTorch takes the GIL twice more. kUnknown when the table
 // must describe the tensor. The description points into the object.

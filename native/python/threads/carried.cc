@@ -28,6 +28,8 @@ void Carry(Object* object, Carried* out) {
   if (out->kind == kHandle) {
     out->object = object;
     out->number = static_cast<double>(BytesBehind(object));
+    out->has_spare = CanDescribe(object);
+    if (out->has_spare) api.Py_IncRef(object);
   } else {
     api.Py_DecRef(object);
   }
@@ -122,8 +124,11 @@ static bool DeliverParts(napi_env env, Objects* self, Carried* value, napi_value
 bool Deliver(napi_env env, Objects* self, Carried* value, napi_value out[2]) {
   bool good;
   if (value->kind == kHandle) {
-    const uint32_t handle = HoldObject(self, value->object, static_cast<int64_t>(value->number));
-    if (handle != 0) value->object = nullptr;
+    const uint32_t handle = HoldObject(self, value->object, static_cast<int64_t>(value->number), value->has_spare);
+    if (handle != 0) {
+      value->object = nullptr;
+      value->has_spare = false;
+    }
     good = handle != 0 && napi_create_uint32(env, handle, &out[1]) == napi_ok;
   } else if (IsSpilled(value->kind)) {
     good = MakeSpilled(env, self, value->kind, value->text, &out[1]);
@@ -183,6 +188,7 @@ void DropCarried(Carried* value) {
   for (uint32_t i = 0; i < value->count; ++i) DropCarried(&value->parts[i]);
   free(value->parts);
   DeferDecRef(value->object);
+  if (value->has_spare) DeferDecRef(value->object);
   *value = Carried{};
 }
 

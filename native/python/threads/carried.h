@@ -11,6 +11,7 @@ struct Carried {
   double number;    // of a number or boolean; the bytes behind a handle
   Characters text;  // of a string, bytes, or a bigint in base 16
   Object* object;   // of a handle
+  bool has_spare;   // two references to it, see TakeSpare
   CarriedTensor* tensor;
   Carried* parts;  // of a value that values.py took apart: the kinds, and the leaves
   uint32_t count;  // of the parts

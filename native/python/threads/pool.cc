@@ -27,6 +27,7 @@ uint32_t idle;
 uint32_t running;  // tasks, not counting those that wait for promises
 uint32_t waiting;  // tasks that wait for promises
 uint32_t limit;
+uint32_t named_limit;  // what the program said, or 0
 
 thread_local bool is_pool_thread;
 
@@ -129,8 +130,14 @@ void PrepareExit(int status) { platform::OnExit(LeaveAtOnce, status); }
 void SetPoolLimit(uint32_t count) {
   platform::MutexScope scope(&mutex);
   if (limit != 0) return;
-  limit = count == 0 ? DefaultLimit() : count > kMaxThreads / 2 ? kMaxThreads / 2 : count;
+  named_limit = count > kMaxThreads / 2 ? kMaxThreads / 2 : count;
+  limit = named_limit == 0 ? DefaultLimit() : named_limit;
   platform::RememberSignalMask();
+}
+
+uint32_t NamedPoolLimit() {
+  platform::MutexScope scope(&mutex);
+  return named_limit;
 }
 
 bool Submit(Task* task) {

@@ -15,6 +15,9 @@ struct Task {
 // thread.
 void SetPoolLimit(uint32_t limit);
 
+// How many tasks run at the same time, if the program has said that; otherwise 0. Any thread.
+uint32_t NamedPoolLimit();
+
 // Queues a task. False, without taking the task, when no thread can run it. Any thread.
 bool Submit(Task* task);
 

@@ -45,7 +45,10 @@ bool Stage(Objects* self, Cell* cell, Spill* spill, Staged* out, int depth) {
     case kBool:
     case kInt:
     case kFloat: return true;
-    case kHandle: out->borrowed = GetObject(self, cell->handle); return out->borrowed != nullptr;
+    case kHandle:
+      out->borrowed = GetObject(self, cell->handle);
+      out->object = TakeSpare(self, cell->handle);
+      return out->borrowed != nullptr;
     case kTensor: return StageTensor(self, *cell, out);
     case kList:
     case kSet:
@@ -67,7 +70,7 @@ bool Stage(Objects* self, Cell* cell, Spill* spill, Staged* out, int depth) {
 
 void OwnObjects(Staged* value) {
   for (uint32_t i = 0; i < value->length; ++i) OwnObjects(&value->elements[i]);
-  value->object = NewRef(value->borrowed);
+  if (value->object == nullptr) value->object = NewRef(value->borrowed);
 }
 
 static Object* UnstageFunction(Objects* objects, Staged* value) {

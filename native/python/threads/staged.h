@@ -10,7 +10,7 @@ namespace dlpack::python {
 struct Staged : Carried {
   uint32_t length;     // elements of a container
   uint32_t function;   // the number of a function
-  Object* borrowed;    // of a handle; `object` is the reference of this, see OwnObjects
+  Object* borrowed;    // of a handle; `object` is the reference of this, see OwnObjects, or a spare one
   Storage* storage;    // of a tensor; the pin of a function
   LayoutRoom* layout;  // of a tensor
   uint64_t byte_offset;

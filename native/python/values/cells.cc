@@ -32,7 +32,11 @@ static uint32_t TakeReleased(Objects* self, Object** objects, bool has_gil) {
     Drop(self->instance, handles[i]);
   }
   const uint32_t count = TakeHandles(&list->object_count, list->objects, handles);
-  for (uint32_t i = 0; i < count; ++i) objects[i] = DropObject(self, handles[i]);
+  for (uint32_t i = 0; i < count; ++i) {
+    Object* spare = has_gil ? TakeSpare(self, handles[i]) : nullptr;
+    if (spare != nullptr) api.Py_DecRef(spare);  // not the last reference, so no code runs
+    objects[i] = DropObject(self, handles[i]);
+  }
   return count;
 }
 
@@ -119,9 +123,9 @@ Object* ToPython(Objects* self, Cell* cell, Spill* spill, int depth) {
       return NewTensor(tensor, storage, cell->handle != 0);
     }
     case kHandle: {
-      Object* object = GetObject(self, cell->handle);
+      Object* object = NewReference(self, cell->handle);
       if (object == nullptr) break;
-      return NewRef(object);
+      return object;
     }
     case kList:
     case kSet:

@@ -19,6 +19,7 @@ struct HeldObject {
   Object* object;
   int64_t bytes;    // see object_bytes.h
   bool is_lasting;  // its bytes are in `lasting` of the instance, otherwise in `young_bytes`
+  bool has_spare;   // a second reference, see TakeSpare
   napi_ref proxy;   // weak; NULL: not watched
 };
 
@@ -129,9 +130,9 @@ static const int kMaxDepth = 256;
 // The bytes of the objects of one tick from which on JavaScript registers them with the garbage collector at once.
 static const int64_t kCrowd = 64 << 20;
 
-// Takes over the reference; 0 when out of memory.
-inline uint32_t HoldObject(Objects* self, Object* object, int64_t bytes = kObjectFloor) {
-  const uint32_t handle = self->table.Add(HeldObject{object, bytes, false, nullptr});
+// Takes over the reference, or with `has_spare` two; 0 when out of memory.
+inline uint32_t HoldObject(Objects* self, Object* object, int64_t bytes = kObjectFloor, bool has_spare = false) {
+  const uint32_t handle = self->table.Add(HeldObject{object, bytes, false, has_spare, nullptr});
   if (handle == 0) return 0;
   ++self->object_count;
   self->object_bytes += bytes;
@@ -146,9 +147,29 @@ inline Object* GetObject(Objects* self, uint32_t handle) {
   return held == nullptr ? nullptr : held->object;
 }
 
+// A handle for the tensor of an asynchronous call has a second reference, because nobody can make one without the GIL.
+// The first that uses the object takes it: fromDLPack, which then does not wait for the GIL, or an operation. NULL when
+// there is none. No GIL needed.
+inline Object* TakeSpare(Objects* self, uint32_t handle) {
+  HeldObject* held = self->table.Find(handle);
+  if (held == nullptr || !held->has_spare) return nullptr;
+  held->has_spare = false;
+  return held->object;
+}
+
+// A new reference to the object; NULL for a number that is not held. GIL held.
+inline Object* NewReference(Objects* self, uint32_t handle) {
+  Object* spare = TakeSpare(self, handle);
+  if (spare != nullptr) return spare;
+  Object* object = GetObject(self, handle);
+  if (object != nullptr) api.Py_IncRef(object);
+  return object;
+}
+
 // Removes the handle and returns its reference; NULL for a number that is not held.
 inline Object* DropObject(Objects* self, uint32_t handle) {
   HeldObject held;
+  DeferDecRef(TakeSpare(self, handle));
   if (!self->table.Remove(handle, &held)) return nullptr;
   --self->object_count;
   self->object_bytes -= held.bytes;

@@ -49,6 +49,14 @@ testWith(missing.numpy as string | false, 'results that no one keeps do not pile
   ok(grown < mostOf(3000), `${grown} MiB of 3000`);
 });
 
+for (const library of ['numpy', 'torch']) {
+  testWith(missing[library] as string | false, `objects behind disposed tensors do not pile up: ${library}`, () => {
+    const { output } = runChild(import.meta.url, './children/peak.js', { args: [`converted ${library}`] });
+    const grown = resultOf<number>(output);
+    ok(grown < 1000, `${grown} MiB of 3000`);
+  });
+}
+
 for (const loop of ['numpy', 'small numpy', 'torch']) {
   const lacks = missing[loop.includes('torch') ? 'torch' : 'numpy'] as string | false;
   testWith(lacks, `results that no one keeps do not pile up in one tick: ${loop}`, () => {

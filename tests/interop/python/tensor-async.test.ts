@@ -1,8 +1,8 @@
 /** Results that become tensors on the thread of the pool. */
 
-import { isDLPackError, Tensor } from 'dlpack';
+import { fromDLPack, isDLPackError, Tensor } from 'dlpack';
 import { liveCounts } from 'dlpack/debug';
-import { callTensorAsync, kwargs, type PyObject, PythonError } from 'dlpack/python';
+import { callAsync, callTensorAsync, kwargs, type PyObject, PythonError } from 'dlpack/python';
 import { equal, ok, rejection } from '../../assert.js';
 import { runChild } from '../../child.js';
 import { testWith } from '../../harness.js';
@@ -104,19 +104,74 @@ testWith(numpy.missing, 'the results of abandoned calls are dropped', async () =
   await settleUntil(() => liveCounts().imports <= imports);
 });
 
-testWith(
-  numpy.missing,
-  'results are read and released, and calls start, while a thread of Python holds the GIL',
-  () => {
-    const { code, output } = runChild(import.meta.url, './children/busy-python.js');
-    equal(code, 0, output);
-    equal(output.trim(), 'ok');
-  },
-);
+for (const [name, { missing }] of Object.entries({ numpy, torch })) {
+  testWith(
+    missing,
+    `results are read and released, and calls start, while a thread of Python holds the GIL: ${name}`,
+    () => {
+      const { code, output } = runChild(import.meta.url, './children/busy-python.js', { args: [name] });
+      equal(code, 0, output);
+      equal(output.trim(), 'ok');
+    },
+  );
+}
 
 testWith(numpy.missing, 'thousands of tensors that nobody disposes are collected', async () => {
   const [make] = define('import numpy\nmake = lambda: numpy.zeros(16)', 'make');
   const { imports } = liveCounts();
   for (let i = 0; i < 2000; i++) await callTensorAsync(make);
   await settleUntil(() => liveCounts().imports <= imports + 100);
+});
+
+/** A function that makes an array of three ones, and how many references Python counts to an object besides its own. */
+const counted = (library: string): PyObject[] =>
+  define(
+    `import sys, weakref, ${library} as library\nmake = lambda: library.ones((3,))\ncount = lambda x: sys.getrefcount(x)`,
+    'make',
+    'count',
+  );
+
+for (const [name, { missing }] of Object.entries({ numpy, torch })) {
+  testWith(missing, `fromDLPack of a result is what the object is now, and both own the memory: ${name}`, async () => {
+    const [make] = counted(name) as [PyObject];
+    const total = py.eval('lambda x: float(x.sum())');
+    fromDLPack(await callAsync(make)); // the first tensor of a class and dtype of PyTorch
+    const object = await callAsync(make);
+    const x = fromDLPack(object) as Tensor;
+    const y = fromDLPack(object) as Tensor;
+    x.set(1, 7);
+    equal([y.get(1), total(object)], [7, 9]);
+    x.dispose();
+    y.dispose();
+    equal(total(object), 9);
+    const later = await callAsync(make);
+    py.eval('lambda x: x.__setitem__(0, 5)')(later);
+    equal((fromDLPack(later) as Tensor).toArray(), [5, 1, 1]);
+    equal((fromDLPack(later, { copy: true }) as Tensor).toArray(), [5, 1, 1]);
+  });
+
+  testWith(missing, `a result is an object like any other, and is released at once: ${name}`, async () => {
+    const [make, count] = counted(name) as [PyObject, PyObject];
+    const uses: [string, (object: PyObject) => unknown][] = [
+      ['nothing', () => {}],
+      ['a tensor', (object) => (fromDLPack(object) as Tensor).dispose()],
+      ['an operation', (object) => object.shape],
+      ['a call', (object) => callAsync(count, object)],
+    ];
+    for (const [use, action] of uses) {
+      const object = await callAsync(make);
+      const weak = py.import('weakref').ref(object);
+      await action(object);
+      equal(count(object), count(make()), use);
+      py.release(object);
+      equal(weak(), null, use);
+    }
+  });
+}
+
+testWith(numpy.missing, 'an array that only JavaScript holds can be resized', async () => {
+  const [make] = counted('numpy') as [PyObject];
+  const object = await callAsync(make);
+  object.resize(5);
+  equal((fromDLPack(object) as Tensor).shape, [5]);
 });

@@ -1,7 +1,9 @@
 /** State that Python's libraries keep for each thread follows an asynchronous call. */
 
+import { availableParallelism } from 'node:os';
 import { callAsync, kwargs, type PyObject } from 'dlpack/python';
 import { equal, rejection } from '../../assert.js';
+import { runChild } from '../../child.js';
 import { testWith } from '../../harness.js';
 import { define, probe, py } from './available.js';
 
@@ -65,4 +67,19 @@ testWith(torch.missing, 'a mode that changes between two calls', async () => {
     event.set();
     await waiting;
   }
+});
+
+testWith(torch.missing, 'PyTorch gets the cores that the named threads leave, unless the program chooses', () => {
+  if (process.platform !== 'linux') return;
+  const threads = (env: Record<string, string>, ...args: number[]): number => {
+    const { output } = runChild(import.meta.url, './children/torch-threads.js', { args: args.map(String), env });
+    return Number(output);
+  };
+  const cores = availableParallelism();
+  equal(threads({}, 1), cores);
+  equal(threads({}, cores), 1);
+  equal(threads({}, cores + 1), 1, 'more threads than cores');
+  equal(threads({}, cores, cores + 1), cores + 1, 'set_num_threads');
+  equal(threads({ OMP_NUM_THREADS: '1' }, 1), 1, 'OMP_NUM_THREADS');
+  equal(threads({}), threads({ OMP_NUM_THREADS: String(cores) }), 'without a named number, its own');
 });

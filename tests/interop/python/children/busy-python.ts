@@ -1,11 +1,13 @@
 /**
  * A thread of Python holds the GIL until JavaScript opens a pipe, and no asynchronous call runs. Meanwhile JavaScript reads
- * and disposes a result, and starts the next call. If this thread waited for the GIL, it would wait for ever. Prints `ok`.
+ * and disposes results, and starts the next call. If this thread waited for the GIL, it would wait for ever. Prints `ok`.
+ * The argument is the library of the results.
  */
 
 import { mkdtempSync, openSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { fromDLPack, type Tensor } from 'dlpack';
 import { callAsync, callTensorAsync, python } from 'dlpack/python';
 
 const folder = mkdtempSync(join(tmpdir(), 'dlpack-gil-'));
@@ -14,30 +16,40 @@ const [begin, held, go] = ['begin', 'held', 'go'].map((name) => join(folder, nam
 
 const py = python();
 py.exec(`
-import ctypes, numpy, os, threading
+import ctypes, os, threading
+import ${process.argv[2]} as results
 library = ctypes.PyDLL(None)  # calls that keep the GIL
 def hold(begin, held, go):
     os.open(begin, os.O_RDONLY)
     library.open(held.encode(), os.O_WRONLY)  # until the other end is open
     library.open(go.encode(), os.O_RDONLY)
 def make(value, size):
-    return numpy.full(size, float(value))
+    return results.full((size,), float(value))
+def identity(x):
+    return x
 def start(*paths):
     threading.Thread(target=hold, args=paths).start()
 `);
-const [make, start] = ['make', 'start'].map((name) => py.eval(name));
+const [identity, make, start] = ['identity', 'make', 'start'].map((name) => py.eval(name));
 for (const path of [begin, held, go]) py.import('os').mkfifo(path);
 const small = await callTensorAsync(make, 1, 3);
 const large = await callTensorAsync(make, 2, 1 << 20);
+fromDLPack(await callAsync(make, 1, 1)); // the first tensor of a class and dtype of PyTorch
+const object = await callAsync(make, 8, 3);
+const argument = await callAsync(make, 16, 1);
 await callAsync(start, begin, held, go);
 py.eval('1'); // an operation that may have changed what asynchronous calls take over from this thread
 openSync(begin, 'w');
 openSync(held, 'r'); // the GIL is held from here on
-const sum = (small.get(0) as number) + (large.get(5) as number);
-small.dispose();
-large.dispose();
+const converted = fromDLPack(object) as Tensor;
+const sum = [small, large, converted].reduce((total, x) => total + (x.get(2) as number), 0);
+for (const x of [small, large, converted]) x.dispose();
+object[Symbol.dispose]();
 await Promise.resolve(); // the end of the tick drops what was released
 await new Promise((resolve) => setImmediate(resolve));
 const next = callTensorAsync(make, 4, 1);
+const last = callTensorAsync(identity, argument);
 openSync(go, 'w');
-console.log(sum + ((await next).get(0) as number) === 7 ? 'ok' : sum);
+const [y, z] = await Promise.all([next, last]);
+const all = sum + (y.get(0) as number) + (z.get(0) as number);
+console.log(all === 31 ? 'ok' : all);

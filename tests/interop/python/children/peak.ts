@@ -55,8 +55,20 @@ async function drop(): Promise<void> {
   console.log(`RESULT ${JSON.stringify(Math.round(peakMiB() - before))}`);
 }
 
+/** Tensors that are disposed, of objects that no one keeps. */
+async function convert(library: string): Promise<void> {
+  const { ones } = python().import(library);
+  const size = library === 'torch' ? 2 ** 18 : 2 ** 17; // 1 MiB
+  const next = async (): Promise<void> => (fromDLPack(await callAsync(ones, size)) as Tensor).dispose();
+  await next();
+  const before = peakMiB();
+  for (let i = 0; i < 3000; i++) await next();
+  console.log(`RESULT ${JSON.stringify(Math.round(peakMiB() - before))}`);
+}
+
 const [, , name = '', where] = process.argv;
 if (name === 'dropped') await drop();
+else if (name.startsWith('converted')) await convert(name.split(' ')[1] as string);
 else if (name.startsWith('dropped')) dropInLoop(name);
 else if (where === 'worker' && isMainThread)
   new Worker(new URL(import.meta.url), { argv: [name], workerData: 'inside' });
