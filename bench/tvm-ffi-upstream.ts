@@ -174,7 +174,7 @@ export function upstreamRows(nop: FFIFunction, invokeTimes: FFIFunction): Record
 
 /** The names and published figures of the rows, without running anything. */
 export function upstreamTable(): { name: string; what: string; published: readonly (number | undefined)[] }[] {
-  const nothing: FFIFunction = () => undefined;
+  const nothing = (() => undefined) as unknown as FFIFunction;
   return Object.entries(upstreamRows(nothing, nothing)).map(([name, { here, published = [] }]) => ({
     name,
     what: here?.what ?? '',

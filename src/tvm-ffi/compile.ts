@@ -18,7 +18,7 @@ import {
   surroundings,
 } from './compile/toolchain.js';
 import { loadModule } from './module.js';
-import type { FFIFunction } from './native-values.js';
+import type { FFIFunction } from './objects/native-functions.js';
 
 const { resolve } = node.path;
 

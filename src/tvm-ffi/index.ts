@@ -67,7 +67,6 @@ export {
   ArrayView,
   Dict,
   type Entries,
-  type FFIFunction,
   List,
   type LiveContainer,
   MapView,
@@ -83,6 +82,7 @@ export {
 export { type ErrorClass, registerError, TVMFFIError } from './objects/errors.js';
 export type { FFICallback } from './objects/host-objects.js';
 export { type RegisterObjectOptions, registerObject } from './objects/host-types.js';
+export type { FFIFunction } from './objects/native-functions.js';
 export { isInstance, type Live, type LiveValue, type ObjectClass, objectClass } from './objects/registered-classes.js';
 export {
   deepCopy,

@@ -4,8 +4,9 @@ import { ArgumentTypeError, ArgumentValueError, isA } from '../errors.js';
 import { node } from '../native/load/node-modules.js';
 import { Type } from './codec/any.js';
 import { FFIObject, objectHandle, TVM_FFI_VALUE } from './codec/values.js';
-import { callBuiltin, type FFIFunction } from './native-values.js';
-import { standIns } from './objects/objects.js';
+import { callBuiltin } from './native-values.js';
+import type { FFIFunction } from './objects/native-functions.js';
+import { findAgain, standIns } from './objects/objects.js';
 import { isInstance } from './objects/registered-classes.js';
 import { CallMode } from './wire-layout.js';
 
@@ -88,12 +89,10 @@ function checkModule(module: object): object {
 function wrapModule(module: FFIObject, path: string): KernelModule {
   const functions = new Map<string, FFIFunction>();
   const find = (name: string): FFIFunction | undefined => {
-    let fn = functions.get(name);
-    if (fn === undefined) {
-      fn = callBuiltin('ffi.ModuleGetFunction', [module, name, true]) as FFIFunction | undefined;
-      if (fn !== undefined) functions.set(name, fn);
-    }
-    return fn;
+    const before = functions.get(name);
+    const found = findAgain(before, () => callBuiltin('ffi.ModuleGetFunction', [module, name, true]) as never);
+    if (found !== before) functions.set(name, found);
+    return found;
   };
   const proxy: KernelModule = new Proxy(Object.create(null), {
     get: (_, name) => {

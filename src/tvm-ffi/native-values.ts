@@ -12,20 +12,18 @@ import { Type } from './codec/any.js';
 import { countElements, readElement, readElements, readEntries, type Take, walkEntries } from './codec/containers.js';
 import { copyElements, copyEntries, copyKeys } from './codec/snapshots.js';
 import { ValueReader } from './codec/value-reader.js';
-import { FFIObject, listOf, objectHandle } from './codec/values.js';
+import { FFIObject, listOf, objectHandle, textOf } from './codec/values.js';
 import { attach } from './library.js';
 import { getField, setField } from './objects/fields.js';
+import { asFunction, type FFIFunction } from './objects/native-functions.js';
 import { ObjectClasses } from './objects/object-classes.js';
-import { adoptObject, ObjectHandle, recogniseOr, rememberObject, rememberViewed, standIns } from './objects/objects.js';
+import { adoptObject, ObjectHandle, recogniseOr, rememberObject, rememberViewed } from './objects/objects.js';
 import { CallMode } from './wire-layout.js';
 
 /** Loads libtvm_ffi unless this thread has it, and tells it how to run JavaScript functions. */
 export function library(path?: string): FFIBinding {
   return attach(() => dispatch(take), path);
 }
-
-/** A native function. */
-export type FFIFunction = (...args: unknown[]) => unknown;
 
 /** Calls the function at `pointer`. */
 export function invoke(pointer: number, args: readonly unknown[], mode: number = CallMode.plain): unknown {
@@ -41,10 +39,8 @@ export function callBuiltin(name: string, args: readonly unknown[], mode: number
 /** The JavaScript function for a native function with a reference, the same one as long as it is alive. */
 export function functionAt(pointer: number, reference: number): FFIFunction {
   return recogniseOr(pointer, reference, () => {
-    const target = (...args: unknown[]): unknown => invoke(pointer, args);
-    // Keeps the handle alive as long as the function.
-    standIns.set(target, adoptObject(pointer, Type.function, reference));
-    return target;
+    const handle = adoptObject(pointer, Type.function, reference);
+    return asFunction(handle, (...args) => invoke(handle.pointer, args));
   }) as FFIFunction;
 }
 
@@ -107,7 +103,7 @@ export abstract class LiveContainer extends FFIObject {
   }
 
   override toString(): string {
-    return callBuiltin('ffi.ReprPrint', [this]) as string;
+    return textOf(this, () => callBuiltin('ffi.ReprPrint', [this]) as string);
   }
 
   [Symbol.for('nodejs.util.inspect.custom')](): string {
@@ -132,8 +128,10 @@ export abstract class Sequence<T> extends LiveContainer implements Iterable<T> {
 
   /** Reads one element at a time. Elements that are added meanwhile are read, too. */
   *[Symbol.iterator](): Generator<T, undefined> {
-    const { pointer } = objectHandle(this);
-    for (let i = 0; i < countElements(pointer); i++) yield readElement(pointer, i, takeOf(this.hasViews)) as T;
+    const handle = objectHandle(this); // the program may dispose it between two elements
+    for (let i = 0; i < countElements(handle.pointer); i++) {
+      yield readElement(handle.pointer, i, takeOf(this.hasViews)) as T;
+    }
   }
 
   /** A copy of the elements. */
@@ -242,7 +240,7 @@ export class ArrayView<T = unknown> extends Sequence<T> {
 }
 
 /** What the library returns for a key that does not exist. Kept, so that it is recognised. */
-let missing: unknown = null;
+let missing: FFIObject | null = null;
 
 /** The entries of a native map. */
 export abstract class Entries<K, V> extends LiveContainer implements Iterable<[K, V]> {
@@ -260,7 +258,9 @@ export abstract class Entries<K, V> extends LiveContainer implements Iterable<[K
 
   /** The value of a key; undefined when there is none. */
   get(key: K): V | undefined {
-    missing ??= callBuiltin('ffi.GetInvalidObject', []);
+    if (missing === null || objectHandle(missing).isDisposed) {
+      missing = callBuiltin('ffi.GetInvalidObject', []) as FFIObject;
+    }
     const mode = this.hasViews ? CallMode.forView : CallMode.plain;
     const value = callBuiltin(`ffi.${this.kind}GetItemOrMissing`, [this, key], mode);
     return value === missing ? undefined : (value as V);

@@ -1,7 +1,16 @@
 /** Types of dlpack/tvm-ffi, checked by the compiler. Nothing here runs. */
 
 import type { Tensor, TensorView } from 'dlpack';
-import { callAsync, type FFIFunction, getGlobalFunc, loadModule, setAllocator, withStream } from 'dlpack/tvm-ffi';
+import {
+  callAsync,
+  type FFIFunction,
+  getGlobalFunc,
+  List,
+  live,
+  loadModule,
+  setAllocator,
+  withStream,
+} from 'dlpack/tvm-ffi';
 
 interface Kernels {
   add_one(x: TensorView, y: TensorView): void;
@@ -20,10 +29,17 @@ const untyped: FFIFunction | undefined = loadModule('kernels.so').add_one;
 const found: FFIFunction = getGlobalFunc('name');
 const maybe: FFIFunction | null = getGlobalFunc('name', { allowMissing: true });
 const pending: Promise<unknown> = callAsync(found, made);
+// Functions with types of their own are native functions, too.
+void callAsync(kernels.add_one, made, made);
+void callAsync.with({ signal: null as never })(kernels.iota, 3);
+const viewing: FFIFunction = live(kernels.iota);
+viewing.dispose();
+using disposable: Disposable = found;
+new List([1])[Symbol.dispose]();
 const inside: number = withStream('cuda:0', 1n, () => 1);
 // @ts-expect-error a stream is a bigint
 withStream('cuda:0', 1, () => 1);
 // @ts-expect-error an allocator returns a tensor
 setAllocator(() => 5);
 
-export { inside, maybe, pending, untyped };
+export { disposable, inside, maybe, pending, untyped };

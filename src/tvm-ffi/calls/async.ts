@@ -8,8 +8,9 @@ import { checkKept } from '../codec/any.js';
 import { writeArgument } from '../codec/arguments.js';
 import { collectArguments } from '../codec/batches.js';
 import { ffi } from '../library.js';
-import { type FFIFunction, take } from '../native-values.js';
-import { standIns } from '../objects/objects.js';
+import { take } from '../native-values.js';
+import type { FFICallback } from '../objects/host-objects.js';
+import { type ObjectHandle, standIns } from '../objects/objects.js';
 import { SettleRequest } from '../wire-layout.js';
 import { streamOf } from './call-stream.js';
 import { asCall } from './calls.js';
@@ -21,21 +22,21 @@ import { hostStream } from './streams.js';
  * alive until the call ends, even if they are disposed, and nothing may write to them meanwhile. The function cannot
  * call JavaScript functions. `callAsync.with({ signal })(fn, ...args)` stops the waiting.
  */
-export async function callAsync(fn: FFIFunction, ...args: unknown[]): Promise<unknown> {
+export async function callAsync(fn: FFICallback, ...args: unknown[]): Promise<unknown> {
   const handle = standIns.get(fn);
   if (handle === undefined) throw new ArgumentTypeError('fn', 'a native function', fn);
   // Native code keeps the arguments, in a batch. Their slots are free again when the call has started.
   return asCall(enter(0), () => {
     const batch = args.length === 0 ? 0 : collectArguments(args, writeOwned);
     if (batch !== 0) hold(new HeldReference(batch));
-    return start(handle.pointer, batch);
+    return start(handle, batch);
   });
 }
 
 /** `callAsync` with options. When the signal aborts, the function goes on, and its result is dropped. */
 callAsync.with = (options: AsyncOptions) => {
   const signal = signalOf(options);
-  return async (fn: FFIFunction, ...args: unknown[]): Promise<unknown> => {
+  return async (fn: FFICallback, ...args: unknown[]): Promise<unknown> => {
     signal?.throwIfAborted();
     return untilAborted(callAsync(fn, ...args), signal);
   };
@@ -46,10 +47,11 @@ function writeOwned(at: number, value: unknown): void {
   checkKept(at, 'for an asynchronous call');
 }
 
-function start(pointer: number, batch: number): Promise<unknown> {
+function start(handle: ObjectHandle, batch: number): Promise<unknown> {
   const { device } = running;
   // The other thread does not see the streams of this thread.
   const stream = device === null ? 0n : (streamOf(device) ?? hostStream(device));
+  const { pointer } = handle; // now, because a stream provider may have disposed the function
   return new Promise((resolve, reject) => {
     const onEnd = () => settle(resolve, reject);
     if (ffi.callAsync(pointer, batch, device?.type ?? 0, device?.id ?? 0, stream, onEnd)) return;

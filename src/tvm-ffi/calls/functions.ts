@@ -7,7 +7,6 @@ import { ffi } from '../library.js';
 import {
   callBuiltin,
   type Dict,
-  type FFIFunction,
   functionAt,
   invoke,
   isContainer,
@@ -18,6 +17,7 @@ import {
 } from '../native-values.js';
 import { orRaised, takeRaised } from '../objects/errors.js';
 import { type FFICallback, hostTypeOf, makeCallback } from '../objects/host-objects.js';
+import { asLiveFunction, type FFIFunction } from '../objects/native-functions.js';
 import { disown, type ObjectHandle, standIns } from '../objects/objects.js';
 import type { Live } from '../objects/registered-classes.js';
 import { CallMode } from '../wire-layout.js';
@@ -107,12 +107,12 @@ export function toFunction(fn: FFICallback): FFIFunction {
  * The same native function or object, but an Array or Map that the function, a field, a method or an element is becomes
  * an `ArrayView` or `MapView` instead of a copy.
  */
-export function live(fn: FFIFunction): FFIFunction;
+export function live(fn: FFICallback): FFIFunction;
 export function live<T extends List | Dict>(container: T): T;
 export function live<T extends FFIObject>(object: T): Live<T>;
 export function live(value: unknown): unknown {
   if (isA(value, FFIObject)) return isContainer(value) ? liveContainer(value) : objectClasses.live(value);
   const handle = typeof value === 'function' ? standIns.get(value) : undefined;
   if (handle === undefined) throw new ArgumentTypeError('value', 'a native function or object', value);
-  return (...args: unknown[]) => invoke(handle.pointer, args, CallMode.forView);
+  return asLiveFunction(handle, (...args) => invoke(handle.pointer, args, CallMode.forView));
 }

@@ -3,6 +3,7 @@
 import { type Device, type DLDevice, deviceFromType, parseDevice } from '../../device.js';
 import { type DLDataType, type DType, dtypeFromCode, parseDType, TypeCode } from '../../dtype.js';
 import { ArgumentTypeError, ArgumentValueError, isUsable } from '../../errors.js';
+import { disposeSymbol } from '../../storage/storage.js';
 import { ffi } from '../library.js';
 import { ObjectHandle } from '../objects/objects.js';
 
@@ -200,8 +201,8 @@ export class Opaque {
 export let objectHandle: (object: FFIObject) => ObjectHandle;
 
 /**
- * A native object of a class that JavaScript does not know. It can be passed on, and the garbage collector releases its
- * reference.
+ * A native object. It can be passed on, and has the fields and methods that its type declares. `using`, `dispose()` and
+ * the end of a `scope` that tracks it release the reference of JavaScript; otherwise the garbage collector does.
  *
  * @hideconstructor
  */
@@ -226,8 +227,27 @@ export class FFIObject {
     return ffi.readTypeKey(this.#handle.pointer) ?? 'ffi.Object';
   }
 
+  /**
+   * Releases the object now, instead of when the garbage collector finds it. Native code that has the object keeps it. Using it
+   * afterwards throws a `DisposedError`, also through `live(object)`. A second call does nothing. If the type declares a
+   * member of this name, that member is here, and `[Symbol.dispose]()` releases.
+   */
+  dispose(): void {
+    this.#handle.dispose();
+  }
+
+  /** Releases the object, as `dispose()` does, for `using`. */
+  [disposeSymbol](): void {
+    this.#handle.dispose();
+  }
+
   /** Returns its type as text. */
   toString(): string {
-    return `FFIObject(${this.typeKey})`;
+    return textOf(this, () => `FFIObject(${this.typeKey})`);
   }
+}
+
+/** The text of an object; of a disposed one, that it is. */
+export function textOf(object: FFIObject, make: () => string): string {
+  return objectHandle(object).isDisposed ? `${object.constructor.name}(disposed)` : make();
 }

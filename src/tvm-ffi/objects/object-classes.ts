@@ -2,10 +2,10 @@
 
 import { ArgumentTypeError, ArgumentValueError } from '../../errors.js';
 import { builtin } from '../calls/builtins.js';
-import { FFIObject, objectHandle } from '../codec/values.js';
+import { FFIObject, objectHandle, textOf } from '../codec/values.js';
 import { ffi } from '../library.js';
 import { CallMode } from '../wire-layout.js';
-import { ObjectHandle, rememberObject, rememberViewed } from './objects.js';
+import { findAgain, ObjectHandle, rememberObject, rememberViewed } from './objects.js';
 import { constructorOf, describeType, type Member, MemberFlag, methodOf } from './types.js';
 
 /** What the members of objects use. */
@@ -141,15 +141,14 @@ function defineMembers(prototype: FFIObject, type: number, asView: boolean, memb
 function defineStatics(made: object, type: number, methods: readonly Member[], members: Members): void {
   for (const [index, { name, flags }] of methods.entries()) {
     if (reserved.has(name) || isPrivate(name) || (flags & MemberFlag.isStatic) === 0) continue;
-    const define = (value: unknown) => Object.defineProperty(made, name, { configurable: true, writable: true, value });
+    let method: object | undefined;
     Object.defineProperty(made, name, {
       configurable: true,
       get() {
-        const method = members.functionAt(...methodOf(type, index));
-        define(method);
+        method = findAgain(method, () => members.functionAt(...methodOf(type, index)));
         return method;
       },
-      set: define,
+      set: (value: unknown) => Object.defineProperty(made, name, { configurable: true, writable: true, value }),
     });
   }
 }
@@ -159,7 +158,7 @@ const isPrivate = (name: string): boolean => name.startsWith('__ffi_');
 /** Lets the library print the fields, including those of nested objects. */
 function defineText(made: { readonly prototype: FFIObject }, members: Members): void {
   const text = function text(this: FFIObject): string {
-    return members.invoke(builtin('ffi.ReprPrint'), [this]) as string;
+    return textOf(this, () => members.invoke(builtin('ffi.ReprPrint'), [this]) as string);
   };
   for (const name of ['toString', Symbol.for('nodejs.util.inspect.custom')]) {
     Object.defineProperty(made.prototype, name, { configurable: true, writable: true, value: text });

@@ -1,5 +1,6 @@
 /** References to native objects. */
 
+import { DisposedError } from '../../errors.js';
 import { Wire } from '../../native/wire/constants.js';
 import { WireHeader } from '../../native/wire/wire-layout.js';
 import { type Collectable, collectLater, type Owner } from '../../storage/collect.js';
@@ -49,17 +50,18 @@ export class ObjectOwner implements Owner {
   }
 }
 
-/** A native object with one reference from JavaScript, until the garbage collector finds the handle unreachable. */
+/** A native object with one reference from JavaScript, until it is disposed or the garbage collector finds the handle. */
 export class ObjectHandle {
   /** True when the JavaScript object is remembered, so that native code can return it. */
   isKnown: boolean;
   /** For the collector. */
   nextPending: Collectable | null;
+  /** The address, as the double with the same bits; 0 when it was disposed. */
+  private address: number;
   private readonly owner: ObjectOwner;
 
   constructor(
-    /** The address, as the double with the same bits. */
-    readonly pointer: number,
+    pointer: number,
     /** The number of its class. */
     readonly type: number,
     number: number,
@@ -67,8 +69,27 @@ export class ObjectHandle {
   ) {
     this.isKnown = false;
     this.nextPending = null;
+    this.address = pointer;
     this.owner = new ObjectOwner(number, siblings);
     collectLater(this);
+  }
+
+  /** The address of the object. Throws when JavaScript has disposed it. Code that runs later must read it again. */
+  get pointer(): number {
+    if (this.address === 0) throw disposedObject();
+    return this.address;
+  }
+
+  get isDisposed(): boolean {
+    return this.address === 0;
+  }
+
+  /** Releases the reference, once: at the end of the calls that run now. Native code may keep the object. */
+  dispose(): void {
+    if (this.address === 0) return;
+    known.delete(this.address); // native code that returns the object again gets a new JavaScript object
+    this.address = 0;
+    this.owner.free();
   }
 
   /** For the collector. */
@@ -79,6 +100,13 @@ export class ObjectHandle {
   makeOwner(): Owner {
     return this.owner;
   }
+}
+
+function disposedObject(): DisposedError {
+  return new DisposedError(
+    'Expected a live object or function of TVM-FFI but it was released by dispose(), using or scope(); ' +
+      'dispose it later, or get it again',
+  );
 }
 
 /** Makes a handle for an object with a reference. */
@@ -131,3 +159,8 @@ export function rememberViewed<T extends object>(handle: ObjectHandle, object: o
 
 /** The native objects of JavaScript functions and modules. */
 export const standIns = new WeakMap<object, ObjectHandle>();
+
+/** The function that `find` found before; a new one when there is none, or when a program has disposed it. */
+export function findAgain<F extends object | undefined>(before: F | undefined, find: () => F): F {
+  return before === undefined || standIns.get(before)?.isDisposed === true ? find() : before;
+}

@@ -8,13 +8,14 @@ import {
   type FFIFunction,
   followTorchStream,
   getGlobalFunc,
+  loadModule,
   setStreamProvider,
   withStream,
 } from 'dlpack/tvm-ffi';
 import { equal, ok, throws } from '../../assert.js';
 import { testWith } from '../../harness.js';
 import { peer, peerMissing } from '../../native/peer.js';
-import { caught, kernelsMissing, probe, raises, testing } from './peer.js';
+import { caught, kernelsMissing, probe, probePath, raises, testing } from './peer.js';
 
 const missing = kernelsMissing || peerMissing;
 
@@ -268,4 +269,15 @@ testWith(missing, 'the provider disposes a tensor of the call, and another takes
   const { result } = provided(provider, () => getGlobalFunc('ffi.Array')(x, device));
   const [first] = result as [Tensor];
   equal([x.isDisposed, first.toArray(), taken[0]?.toArray()], [true, [1, 2, 3], [7, 8, 9]]);
+});
+
+testWith(missing, 'the provider disposes the function of an asynchronous call', async () => {
+  const device = deviceTensor('ext_dev:3');
+  const fn = loadModule(probePath).stream_of as FFIFunction;
+  const provider = () => {
+    fn.dispose();
+    return 0n;
+  };
+  const { result } = provided(provider, () => callAsync(fn, device));
+  await rejects(result, 'a live object or function');
 });
