@@ -104,4 +104,9 @@ void MakeOptions(napi_env env, napi_value settings, const SessionDevice& device,
   Append(*options, device, &provider, failure);
 }
 
+bool NewRunOptions(OrtRunOptions** options, Failure* failure) {
+  return !failure->Take(library.CreateRunOptions(options)) &&
+         !failure->Take(library.RunOptionsSetRunLogSeverityLevel(*options, kFatalOnly));
+}
+
 }  // namespace dlpack::onnxruntime

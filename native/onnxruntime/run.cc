@@ -5,6 +5,7 @@
 #include "../bindings.h"
 #include "../lock.h"
 #include "failure.h"
+#include "options.h"
 #include "session.h"
 #include "text.h"
 #include "values.h"
@@ -15,8 +16,8 @@ namespace dlpack::onnxruntime {
 struct Run {
   Job job;  // first
   Session* session;
-  double number;  // by which JavaScript stops it
-  OrtRunOptions* options;
+  double number;               // by which JavaScript stops it; 0: it does not
+  OrtRunOptions* own_options;  // NULL: those of the session
   UsedMemory memory;
   uint32_t input_count;
   uint32_t output_count;
@@ -55,13 +56,18 @@ void Unlist(Run* run) {
   if (run->after != nullptr) run->after->before = run->before;
 }
 
+OrtRunOptions* OptionsOf(const Run* run) {
+  return run->own_options != nullptr ? run->own_options : run->session->options;
+}
+
 // Stops the runs for which `is_meant` is true. Setting the flag takes a few instructions.
 template <class IsMeant>
 void Stop(IsMeant is_meant) {
   LockScope scope(&runs_lock);
   for (Run* run = runs; run != nullptr; run = run->after) {
     if (!is_meant(run)) continue;
-    OrtStatus* status = library.RunOptionsSetTerminate(run->options);
+    // Options of the session stop all its runs, also later ones: only the end of its environment comes here with them.
+    OrtStatus* status = library.RunOptionsSetTerminate(OptionsOf(run));
     if (status != nullptr) library.ReleaseStatus(status);
   }
 }
@@ -75,7 +81,7 @@ void FreeRun(Job* job) {
   for (uint32_t i = 0; i < run->output_count; ++i) {
     if (run->outputs[i] != nullptr) library.ReleaseValue(run->outputs[i]);
   }
-  if (run->options != nullptr) library.ReleaseRunOptions(run->options);
+  if (run->own_options != nullptr) library.ReleaseRunOptions(run->own_options);
   run->memory.Release();
   if (run->session != nullptr) ReleaseSession(run->session);
   free(run);
@@ -84,12 +90,13 @@ void FreeRun(Job* job) {
 // JavaScript thread, or a thread of the pool.
 void Execute(Run* run) {
   Session* session = run->session;
+  const OrtRunOptions* options = OptionsOf(run);
   if (run->has_device_outputs) {
     const RunArguments arguments = {run->input_names, run->inputs, run->input_count, run->output_names,
                                     run->outputs,     run->places, run->output_count};
-    RunOnDevice(session->handle, run->options, session->device, arguments, &run->failure);
+    RunOnDevice(session->handle, options, session->device, arguments, &run->failure);
   } else {
-    run->failure.Take(library.Run(session->handle, run->options, run->input_names, run->inputs, run->input_count,
+    run->failure.Take(library.Run(session->handle, options, run->input_names, run->inputs, run->input_count,
                                   run->output_names, run->output_count, run->outputs));
   }
 }
@@ -199,7 +206,7 @@ void AddConfig(napi_env env, napi_value config, Run* run) {
     if (key == nullptr || value == nullptr) {
       run->failure.Set(kInvalidArgument, "out of memory, or an entry of config contains a NUL character");
     } else {
-      run->failure.Take(library.AddRunConfigEntry(run->options, key, value));
+      run->failure.Take(library.AddRunConfigEntry(run->own_options, key, value));
     }
     free(key);
     free(value);
@@ -228,17 +235,19 @@ void ReadValues(Reader* reader, Run* run) {
   }
 }
 
-Run* Prepare(Context* self, napi_env env, napi_value external, napi_value numbers, napi_value texts, napi_value config,
-             bool is_async) {
+// `number` is 0 for a run that JavaScript cannot stop.
+Run* Prepare(Context* self, napi_env env, napi_value external, const Elements<double>& numbers, napi_value texts,
+             napi_value config, double number, bool is_async) {
   Session* session = SessionOf(env, external);
   Run* run = session == nullptr ? nullptr : NewRun(session);
   if (run == nullptr) return nullptr;
   run->job.context = self;
   Reader reader(self, env, session->device, numbers, texts, &run->memory, &run->failure);
-  if (!run->failure.Take(library.CreateRunOptions(&run->options)) &&
-      !run->failure.Take(library.RunOptionsSetRunLogSeverityLevel(run->options, kFatalOnly))) {
+  run->number = number;
+  napi_valuetype type = napi_null;
+  napi_typeof(env, config, &type);
+  if ((number != 0 || type != napi_null) && NewRunOptions(&run->own_options, &run->failure))
     AddConfig(env, config, run);
-  }
   if (run->failure.code == 0) ReadValues(&reader, run);
   if (run->failure.code == 0) run->memory.Use(is_async, &run->failure);
   return run;
@@ -246,27 +255,26 @@ Run* Prepare(Context* self, napi_env env, napi_value external, napi_value number
 
 // runSync(session, numbers, texts, config): the outputs, in `numbers` if they fit; undefined for a disposed session, or
 // when out of memory.
-napi_value RunSync(Context* self, napi_env env, napi_value session, napi_value numbers, napi_value texts,
+napi_value RunSync(Context* self, napi_env env, napi_value session, Elements<double> numbers, napi_value texts,
                    napi_value config) {
-  Run* run = Prepare(self, env, session, numbers, texts, config, false);
+  Run* run = Prepare(self, env, session, numbers, texts, config, 0, false);
   if (run == nullptr) return nullptr;
   if (run->failure.code == 0) Execute(run);
-  napi_value result = WriteOutputs(env, run, Elements<double>(env, numbers));
+  napi_value result = WriteOutputs(env, run, numbers);
   FreeRun(&run->job);
   return result;
 }
 
-// run(session, numbers, texts, config, number): a promise of RunResult.
-napi_value RunAsync(Context* self, napi_env env, napi_value session, napi_value numbers, napi_value texts,
-                    napi_value config, napi_value number) {
-  Run* run = Prepare(self, env, session, numbers, texts, config, true);
+// run(session, numbers, texts, config, number): a promise of RunResult. The number is 0 for a run without a signal.
+napi_value RunAsync(Context* self, napi_env env, napi_value session, Elements<double> numbers, napi_value texts,
+                    napi_value config, double number) {
+  Run* run = Prepare(self, env, session, numbers, texts, config, number, true);
   if (run == nullptr) return nullptr;
   napi_value promise = Promise(env, self, &run->job);
   if (promise == nullptr) {
     FreeRun(&run->job);
     return nullptr;
   }
-  napi_get_value_double(env, number, &run->number);
   if (run->failure.code == 0) {
     List(run);
     if (Start(run)) return promise;

@@ -26,6 +26,7 @@ void FreeNames(char** names, uint32_t count) {
 
 void Destroy(Session* session) {
   if (session->handle != nullptr) library.ReleaseSession(session->handle);
+  if (session->options != nullptr) library.ReleaseRunOptions(session->options);
   FreeNames(session->input_names, session->input_count);
   FreeNames(session->output_names, session->output_count);
   ReleaseDevice(&session->device);
@@ -85,7 +86,7 @@ void LoadModel(Task* task) {
                           : load->failure.Take(library.CreateSessionFromArray(
                                 library.env, static_cast<char*>(load->storage->data) + load->offset, load->nbytes,
                                 load->options, handle));
-  if (!failed) GetNames(load->session, &load->failure);
+  if (!failed && GetNames(load->session, &load->failure)) NewRunOptions(&load->session->options, &load->failure);
   Finish(&load->job);
 }
 

@@ -15,6 +15,7 @@ struct Run;
 struct Session {
   std::atomic<uint32_t> refs;  // JavaScript, and each run
   OrtSession* handle;
+  OrtRunOptions* options;  // of runs that need none of their own
   SessionDevice device;
   // Names belong to the library's own allocator. Inputs that have a default value in the model come last.
   uint32_t input_count;

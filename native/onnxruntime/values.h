@@ -11,15 +11,9 @@ namespace dlpack::onnxruntime {
 // Reads the values of a run, which src/onnxruntime/values.ts wrote as numbers. JavaScript thread.
 class Reader {
  public:
-  Reader(Context* self, napi_env env, const SessionDevice& device, napi_value numbers, napi_value texts,
+  Reader(Context* self, napi_env env, const SessionDevice& device, const Elements<double>& numbers, napi_value texts,
          UsedMemory* memory, Failure* failure)
-      : self_(self),
-        env_(env),
-        device_(device),
-        numbers_(env, numbers),
-        texts_(texts),
-        memory_(memory),
-        failure_(failure) {}
+      : self_(self), env_(env), device_(device), numbers_(numbers), texts_(texts), memory_(memory), failure_(failure) {}
 
   // The next number; 0 at the end.
   double Next() { return at_ < numbers_.length ? numbers_.data[at_++] : 0; }
@@ -79,6 +73,7 @@ class Writer {
   void Container(const OrtValue* value, int32_t type);
   void Shape();
   bool ReadInfo(const OrtValue* value);
+  bool CopyInfo(const OrtValue* value);
 
   Context* self_;
   napi_env env_;
@@ -92,7 +87,8 @@ class Writer {
   // Of the tensor that is described.
   int32_t type_ = 0;
   size_t ndim_ = 0;
-  int64_t shape_[kMaxNdim];
+  const int64_t* shape_ = nullptr;  // in the value, or in `room_`
+  int64_t room_[kMaxNdim];
   uint64_t size_ = 0;
 };
 

@@ -67,6 +67,7 @@ export interface OnnxRuntimeBinding {
     numbers: Float64Array,
     texts: readonly string[] | null,
     config: readonly string[] | null,
+    /** By which `stopRun` finds the run; 0 for one that is not stopped. */
     number: number,
   ): Promise<RawOutputs | Failure> | undefined;
   /** Stops the run with this number between two kernels. */

@@ -33,6 +33,7 @@ import {
 } from './values.js';
 
 let lastRun = 0;
+const noOptions: RunOptions = {};
 const make = Symbol('make');
 
 /** The session of a model that was loaded. */
@@ -73,8 +74,11 @@ export class Session {
   /** Called when no run is under way. */
   readonly #waiting: (() => void)[] = [];
   readonly #inputNames: ReadonlySet<string>;
+  /** What errors call each input. */
+  readonly #inputTexts: readonly string[];
   /** What a run wants that names no outputs. */
   readonly #allOutputs: Wanted;
+  readonly #onHost: readonly OutputPlace[];
   #isDisposed = false;
 
   constructor(key: symbol, handle: SessionHandle, description: SessionDescription, device: SessionDevice | null) {
@@ -85,7 +89,9 @@ export class Session {
     this.outputs = outputsOf(description);
     this.metadata = metadataOf(description);
     this.#inputNames = new Set(this.inputs.map(({ name }) => name));
+    this.#inputTexts = this.inputs.map(({ name }) => `input '${name}'`);
     this.#allOutputs = this.outputs.map(({ name }) => [name, null]);
+    this.#onHost = this.outputs.map(() => 'host');
   }
 
   /**
@@ -97,11 +103,11 @@ export class Session {
    * @returns the outputs by name, as tensors over new memory of this package, or the tensors that you gave.
    * @throws OnnxRuntimeError if ONNX Runtime refuses the values or a kernel fails.
    */
-  async run(inputs: Readonly<Record<string, Input>>, options: RunOptions = {}): Promise<Record<string, Output>> {
-    checkRunOptions(options);
+  async run(inputs: Readonly<Record<string, Input>>, options: RunOptions = noOptions): Promise<Record<string, Output>> {
+    if (options !== noOptions) checkRunOptions(options);
     const { signal } = options;
     if (signal?.aborted) throw signal.reason;
-    const number = ++lastRun;
+    const number = signal === undefined ? 0 : ++lastRun;
     const stop = () => onnxruntime().stopRun(number);
     let run: PreparedRun | undefined;
     try {
@@ -134,8 +140,11 @@ export class Session {
    * @throws OnnxRuntimeError if ONNX Runtime refuses the values or a kernel fails.
    * @throws ArgumentValueError for a signal, because this thread could not abort it.
    */
-  runSync(inputs: Readonly<Record<string, Input>>, options: Omit<RunOptions, 'signal'> = {}): Record<string, Output> {
-    checkRunOptions(options);
+  runSync(
+    inputs: Readonly<Record<string, Input>>,
+    options: Omit<RunOptions, 'signal'> = noOptions,
+  ): Record<string, Output> {
+    if (options !== noOptions) checkRunOptions(options);
     const { signal } = options as RunOptions;
     if (signal !== undefined)
       throw new ArgumentValueError('signal', 'no signal, because runSync blocks it', signal, 'use run()');
@@ -197,9 +206,9 @@ export class Session {
       const values = this.#prepareInputs(inputs, temporaries);
       const wanted = this.#wantedOutputs(options.outputs);
       const given = this.#prepareGiven(wanted, temporaries);
-      const tensors = device === null ? [] : values.flatMap(([, value]) => tensorsOf(value));
+      const tensors = device === null ? [] : values.flatMap(tensorsOf);
       const places = this.#placesOf(wanted, options.device, tensors);
-      if (device !== null) tensors.push(...given.flatMap(([, value]) => tensorsOf(value)));
+      if (device !== null) tensors.push(...given.flatMap(tensorsOf));
       const isQueued =
         tensors.length > 0 &&
         places.every((place) => place !== 'host') &&
@@ -209,17 +218,17 @@ export class Session {
       if (signal?.aborted) throw signal.reason; // or aborted the run
       // No code of the program runs from here on, until native code has read the message.
       const message = new Message();
-      for (const [, value] of values) message.write(value);
+      for (let i = 0; i < values.length; i++) message.write(values[i] as Prepared);
       let at = 0;
       let nextGiven = 0;
-      for (const { name } of this.outputs) {
-        if (wanted[at]?.[0] !== name) {
+      for (let i = 0; i < this.outputs.length; i++) {
+        if (wanted[at]?.[0] !== (this.outputs[i] as ValueInfo).name) {
           message.add(0);
           continue;
         }
         const place = places[at++] as OutputPlace;
         message.add(placeNumbers[place]);
-        if (place === 'given') message.write((given[nextGiven++] as NamedValue)[1]);
+        if (place === 'given') message.write(given[nextGiven++] as Prepared);
       }
       device?.order(tensors);
       return { message, temporaries, config, wanted, tensors };
@@ -229,37 +238,42 @@ export class Session {
     }
   }
 
-  #prepareInputs(inputs: Readonly<Record<string, Input>>, temporaries: Temporaries): NamedValue[] {
+  #prepareInputs(inputs: Readonly<Record<string, Input>>, temporaries: Temporaries): Prepared[] {
     if (!isUsable(inputs) || isA(inputs, TensorView)) {
       throw new ArgumentTypeError('inputs', `an object such as { ${this.inputs[0]?.name ?? 'x'}: tensor }`, inputs);
     }
-    for (const name of Object.keys(inputs)) {
-      if (!this.#inputNames.has(name)) throw unknownName('input', name, [...this.#inputNames]);
+    for (const name in inputs) {
+      if (!this.#inputNames.has(name) && Object.hasOwn(inputs, name)) {
+        throw unknownName('input', name, [...this.#inputNames]);
+      }
     }
-    const values: NamedValue[] = [];
-    for (const info of this.inputs) {
+    const values: Prepared[] = [];
+    for (let i = 0; i < this.inputs.length; i++) {
+      const info = this.inputs[i] as ValueInfo;
+      const what = this.#inputTexts[i] as string;
       const value: unknown = Object.hasOwn(inputs, info.name) ? inputs[info.name] : undefined;
       if (value !== undefined && !(value === null && info.isOptional)) {
-        values.push([info.name, prepare(info.name, info, value, temporaries)]);
+        values.push(prepare(what, info, value, temporaries));
       } else if (info.isOptional) {
-        values.push([info.name, { form: 'absent' }]);
+        values.push({ form: 'absent' });
       } else {
-        throw new ArgumentValueError(`input '${info.name}'`, 'a value', value);
+        throw new ArgumentValueError(what, 'a value', value);
       }
     }
     return values;
   }
 
   /** The tensors that outputs are written to. */
-  #prepareGiven(wanted: Wanted, temporaries: Temporaries): NamedValue[] {
-    const values: NamedValue[] = [];
+  #prepareGiven(wanted: Wanted, temporaries: Temporaries): readonly Prepared[] {
+    if (wanted === this.#allOutputs) return [];
+    const values: Prepared[] = [];
     for (const [name, tensor] of wanted) {
       if (tensor === null) continue;
       // ONNX Runtime would not write to the tensor.
       if (this.#inputNames.has(name)) {
         throw new ArgumentValueError(`output '${name}', which is an input as well`, 'null', tensor);
       }
-      values.push([name, prepareOutput(name, tensor, temporaries)]);
+      values.push(prepareOutput(name, tensor, temporaries));
     }
     return values;
   }
@@ -285,7 +299,9 @@ export class Session {
   /** Where each output goes. Only tensors can be on a device, and an output that is an input would lie in its memory. */
   #placesOf(wanted: Wanted, asked: RunOptions['device'], inputs: readonly Descriptor[]): readonly OutputPlace[] {
     if (this.#device === null && asked === undefined) {
-      return wanted.map(([, given]) => (given === null ? 'host' : 'given'));
+      return wanted === this.#allOutputs
+        ? this.#onHost
+        : wanted.map(([, given]) => (given === null ? 'host' : 'given'));
     }
     const info = asked === undefined ? null : parseDevice(asked);
     if (info !== null) checkDevice(this.#device, info, 'device');
@@ -326,8 +342,6 @@ export class Session {
 type OutputPlace = 'host' | 'given' | 'device';
 /** As in native/onnxruntime/session_device.h. */
 const placeNumbers: Readonly<Record<OutputPlace, number>> = { host: 1, given: 2, device: 3 };
-
-type NamedValue = readonly [name: string, value: Prepared];
 
 const outOfMemory = () => new OutOfMemoryError('could not start a run');
 

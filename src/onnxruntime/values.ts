@@ -69,6 +69,7 @@ export class Temporaries {
 
   /** Releases all of them, also if the deleter of one throws. */
   release(): void {
+    if (this.held.length === 0) return;
     const errors: unknown[] = [];
     for (const value of this.held) {
       try {
@@ -81,56 +82,52 @@ export class Temporaries {
   }
 }
 
-/** Checks a value for an input of this type. */
-export function prepare(name: string, type: ValueType, value: unknown, temporaries: Temporaries): Prepared {
+/** Checks a value of this type; errors call it `what`, such as `input 'x'`. */
+export function prepare(what: string, type: ValueType, value: unknown, temporaries: Temporaries): Prepared {
   switch (type.kind) {
     case 'tensor':
-      return prepareTensor(name, type.dtype, type.shape, value, temporaries);
+      return prepareTensor(what, type.dtype, type.shape, value, temporaries);
     case 'string':
-      return { form: 'strings', value: checkStrings(name, type.shape, value) };
+      return { form: 'strings', value: checkStrings(what, type.shape, value) };
     case 'optional':
-      return value == null ? { form: 'absent' } : prepare(name, type.element, value, temporaries);
+      return value == null ? { form: 'absent' } : prepare(what, type.element, value, temporaries);
     case 'sequence':
-      if (!isUsable(value) || !Array.isArray(value)) throw new ArgumentTypeError(inputNamed(name), 'an array', value);
+      if (!isUsable(value) || !Array.isArray(value)) throw new ArgumentTypeError(what, 'an array', value);
       return {
         form: 'sequence',
-        values: Array.from(value, (each, i) => prepare(`${name}[${i}]`, type.element, each, temporaries)),
+        values: Array.from(value, (each, i) => prepare(`element ${i} of ${what}`, type.element, each, temporaries)),
       };
     case 'map':
-      return prepareMap(name, type, value, temporaries);
+      return prepareMap(what, type, value, temporaries);
     default:
-      throw new BufferError(
-        `Expected a type that this package knows for input '${name}' but the model has another one`,
-      );
+      throw new BufferError(`Expected a type that this package knows for ${what} but the model has another one`);
   }
 }
 
-const inputNamed = (name: string) => `input '${name}'`;
-
 function prepareTensor(
-  name: string,
+  what: string,
   dtype: DType | null,
   shape: readonly (number | string | null)[] | null,
   value: unknown,
   temporaries: Temporaries,
 ): Prepared {
-  const given = describeTensor(name, value, temporaries);
-  checkDevice(temporaries.device, given.device, inputNamed(name));
+  const given = describeTensor(what, value, temporaries);
+  checkDevice(temporaries.device, given.device, what);
   if (dtype !== null && given.dtype.name !== dtype) {
-    throw new ArgumentValueError(inputNamed(name), dtype, given.dtype.name, `convert it with astype('${dtype}')`);
+    throw new ArgumentValueError(what, dtype, given.dtype.name, `convert it with astype('${dtype}')`);
   }
-  checkLengths(inputNamed(name), shape, given.shape);
-  const code = codeOf(given.dtype, inputNamed(name));
+  checkLengths(what, shape, given.shape);
+  const code = codeOf(given.dtype, what);
   const packed = isPacked(given) ? given : temporaries.keep(convertedCopy(given));
   const ready = inNativeMemory(packed, null);
   if (ready !== packed) temporaries.keep(ready);
   return { form: 'tensor', descriptor: ready, code };
 }
 
-function describeTensor(name: string, value: unknown, temporaries: Temporaries): Descriptor {
+function describeTensor(what: string, value: unknown, temporaries: Temporaries): Descriptor {
   if (isA(value, TensorView)) return descriptorOf(value);
   if (!isUsable(value) && typeof value !== 'function') {
-    throw new ArgumentTypeError(inputNamed(name), 'a tensor', value, 'make one with Tensor.from()');
+    throw new ArgumentTypeError(what, 'a tensor', value, 'make one with Tensor.from()');
   }
   const taken = fromDLPack(value as DLPackSource);
   temporaries.keep({ release: () => taken.dispose() });
@@ -157,44 +154,41 @@ function checkLengths(
 }
 
 function checkStrings(
-  name: string,
+  what: string,
   expected: readonly (number | string | null)[] | null,
   value: unknown,
 ): StringTensor {
   const isList = isUsable(value) && Array.isArray(value);
   const { data, shape } = (isList ? { data: value, shape: [value.length] } : (value ?? {})) as Partial<StringTensor>;
   if (!Array.isArray(data) || !Array.isArray(shape)) {
-    throw new ArgumentTypeError(inputNamed(name), "strings such as ['a', 'b'] or { shape, data }", value);
+    throw new ArgumentTypeError(what, "strings such as ['a', 'b'] or { shape, data }", value);
   }
-  const lengths = checkShape(shape, `the shape of ${inputNamed(name)}`);
+  const lengths = checkShape(shape, `the shape of ${what}`);
   const texts = [...data] as unknown[];
   const wrong = texts.findIndex((text) => typeof text !== 'string');
-  if (wrong >= 0) throw new ArgumentTypeError(`element ${wrong} of ${inputNamed(name)}`, 'a string', texts[wrong]);
+  if (wrong >= 0) throw new ArgumentTypeError(`element ${wrong} of ${what}`, 'a string', texts[wrong]);
   if (sizeOf(lengths) !== texts.length) {
-    throw new LayoutError(
-      `Expected ${sizeOf(lengths)} strings for ${inputNamed(name)} but received ${texts.length}`,
-      lengths,
-    );
+    throw new LayoutError(`Expected ${sizeOf(lengths)} strings for ${what} but received ${texts.length}`, lengths);
   }
-  checkLengths(inputNamed(name), expected, lengths);
+  checkLengths(what, expected, lengths);
   return { shape: lengths, data: texts as string[] };
 }
 
 /** A map travels as a tensor of keys and a tensor of values. */
 function prepareMap(
-  name: string,
+  what: string,
   { key, element }: ValueType & { kind: 'map' },
   value: unknown,
   temporaries: Temporaries,
 ): Prepared {
-  if (!isA(value, Map)) throw new ArgumentTypeError(inputNamed(name), 'a Map', value);
+  if (!isA(value, Map)) throw new ArgumentTypeError(what, 'a Map', value);
   const part = (values: unknown[], dtype: DType | 'string' | null): Prepared => {
-    if (dtype === 'string') return { form: 'strings', value: checkStrings(name, null, values) };
+    if (dtype === 'string') return { form: 'strings', value: checkStrings(what, null, values) };
     const wrong = values.find((each) => typeof each !== 'number' && typeof each !== 'bigint');
-    if (wrong !== undefined) throw new ArgumentTypeError(`an element of ${inputNamed(name)}`, 'a number', wrong);
+    if (wrong !== undefined) throw new ArgumentTypeError(`an element of ${what}`, 'a number', wrong);
     const tensor = Tensor.from(values as number[], { dtype: dtype ?? 'float32' });
     temporaries.keep({ release: () => tensor.dispose() });
-    return prepareTensor(name, dtype, null, tensor, temporaries);
+    return prepareTensor(what, dtype, null, tensor, temporaries);
   };
   const elementType = element.kind === 'tensor' ? element.dtype : element.kind === 'string' ? 'string' : null;
   return { form: 'map', values: [part([...value.keys()], key), part([...value.values()], elementType)] };
