@@ -70,9 +70,12 @@ OrtValue* Reader::Tensor() {
   }
   failure_->Take(
       library.CreateTensorWithDataAsOrtValue(memory, data, static_cast<size_t>(nbytes), shape, ndim, type, &value));
-  if (value == nullptr || type < kNewestTypes || HasType(value, type, failure_)) return value;
-  if (failure_->code == 0) failure_->Set(kFailed, "this version takes the dtype of a tensor for another one");
-  library.ReleaseValue(value);
+  if (type < kNewestTypes || (value != nullptr && HasType(value, type, failure_))) return value;
+  char text[sizeof(failure_->text)];
+  snprintf(text, sizeof(text), "this version takes the dtype of %s '%.500s' for another one",
+           is_written_ ? "output" : "input", name_);
+  failure_->Set(kFailed, text);
+  if (value != nullptr) library.ReleaseValue(value);
   return nullptr;
 }
 

@@ -1,6 +1,6 @@
 /** Errors that ONNX Runtime reports. */
 
-import { DLPackError } from '../errors.js';
+import { DLPackError, isDLPackError } from '../errors.js';
 
 declare module '../errors.js' {
   interface DLPackErrors {
@@ -31,6 +31,10 @@ const codes = [
 /** The name of an error code of ONNX Runtime. */
 export type OnnxRuntimeCode = Exclude<(typeof codes)[number], 'OK'> | 'UNKNOWN';
 
+/** A model of a later version of ONNX has different codes in different versions of ONNX Runtime. */
+const isTooNew = /Unsupported model IR version|official support for domain .* is till opset/;
+const newerVersion = 'the model needs a newer version of ONNX Runtime';
+
 const hints: Readonly<Partial<Record<OnnxRuntimeCode, string>>> = {
   NO_SUCHFILE: 'check the path of the model, and of its files with external data',
   INVALID_PROTOBUF: 'the file is damaged, or is no ONNX model; download or export it again',
@@ -46,8 +50,20 @@ export class OnnxRuntimeError extends DLPackError {
 
   constructor(what: string, [number, text]: readonly [code: number, text: string]) {
     const code = number > 0 ? (codes[number] ?? 'UNKNOWN') : 'UNKNOWN';
-    const hint = hints[code as OnnxRuntimeCode];
-    super(`Expected ${what} but ONNX Runtime answered ${code}: ${text}${hint === undefined ? '' : `; ${hint}`}`);
+    const hint = isTooNew.test(text) ? newerVersion : hints[code as OnnxRuntimeCode];
+    super(
+      `Expected ${what} but ONNX Runtime answered ${code}: ${text.trimEnd()}${hint === undefined ? '' : `; ${hint}`}`,
+    );
     this.code = code as OnnxRuntimeCode;
   }
+}
+
+/** An error of this package that was thrown for one value of a run, which now says for which one. */
+export function named(what: string, error: unknown): unknown {
+  if (isDLPackError(error) && !error.message.includes(what)) {
+    const { message, stack } = error;
+    error.message = `${what}: ${message}`;
+    if (stack !== undefined) error.stack = stack.replace(message, () => error.message);
+  }
+  return error;
 }

@@ -218,17 +218,18 @@ export class Session {
       if (signal?.aborted) throw signal.reason; // or aborted the run
       // No code of the program runs from here on, until native code has read the message.
       const message = new Message();
-      for (let i = 0; i < values.length; i++) message.write(values[i] as Prepared);
+      for (let i = 0; i < values.length; i++) message.write(values[i] as Prepared, this.#inputTexts[i] as string);
       let at = 0;
       let nextGiven = 0;
       for (let i = 0; i < this.outputs.length; i++) {
-        if (wanted[at]?.[0] !== (this.outputs[i] as ValueInfo).name) {
+        const { name } = this.outputs[i] as ValueInfo;
+        if (wanted[at]?.[0] !== name) {
           message.add(0);
           continue;
         }
         const place = places[at++] as OutputPlace;
         message.add(placeNumbers[place]);
-        if (place === 'given') message.write(given[nextGiven++] as Prepared);
+        if (place === 'given') message.write(given[nextGiven++] as Prepared, `output '${name}'`);
       }
       device?.order(tensors);
       return { message, temporaries, config, wanted, tensors };
@@ -273,7 +274,8 @@ export class Session {
       if (this.#inputNames.has(name)) {
         throw new ArgumentValueError(`output '${name}', which is an input as well`, 'null', tensor);
       }
-      values.push(prepareOutput(name, tensor, temporaries));
+      const type = this.outputs.find((output) => output.name === name) as ValueInfo;
+      values.push(prepareOutput(`output '${name}'`, type, tensor, temporaries));
     }
     return values;
   }

@@ -23,6 +23,7 @@ import { convertedCopy } from '../values/copy.js';
 import { descriptorOf, TensorView } from '../view.js';
 import type { RawOutputs } from './binding.js';
 import { codeOf, dtypeOf } from './dtypes.js';
+import { named } from './error.js';
 import { checkDevice, type SessionDevice } from './session-device.js';
 import type { ValueType } from './value-info.js';
 
@@ -113,9 +114,7 @@ function prepareTensor(
 ): Prepared {
   const given = describeTensor(what, value, temporaries);
   checkDevice(temporaries.device, given.device, what);
-  if (dtype !== null && given.dtype.name !== dtype) {
-    throw new ArgumentValueError(what, dtype, given.dtype.name, `convert it with astype('${dtype}')`);
-  }
+  checkDType(what, dtype, given);
   checkLengths(what, shape, given.shape);
   const code = codeOf(given.dtype, what);
   const packed = isPacked(given) ? given : temporaries.keep(convertedCopy(given));
@@ -125,18 +124,31 @@ function prepareTensor(
 }
 
 function describeTensor(what: string, value: unknown, temporaries: Temporaries): Descriptor {
-  if (isA(value, TensorView)) return descriptorOf(value);
+  try {
+    return descriptorOf(sharedTensor(what, value, temporaries));
+  } catch (error) {
+    throw named(what, error);
+  }
+}
+
+function sharedTensor(what: string, value: unknown, temporaries: Temporaries): TensorView {
+  if (isA(value, TensorView)) return value;
   if (!isUsable(value) && typeof value !== 'function') {
     throw new ArgumentTypeError(what, 'a tensor', value, 'make one with Tensor.from()');
   }
   const taken = fromDLPack(value as DLPackSource);
   temporaries.keep({ release: () => taken.dispose() });
-  return descriptorOf(taken);
+  return taken;
 }
 
 /** ONNX Runtime has no strides, and elements narrower than a byte follow each other. */
 function isPacked({ isContiguous, bitOffset, dtype, isPadded, isAligned }: Descriptor): boolean {
   return isContiguous && bitOffset % 8 === 0 && isAligned && !(dtype.isSubByte && isPadded);
+}
+
+function checkDType(what: string, expected: DType | null, { dtype }: Descriptor): void {
+  if (expected === null || dtype.name === expected) return;
+  throw new ArgumentValueError(what, expected, dtype.name, `convert it with astype('${expected}')`);
 }
 
 function checkLengths(
@@ -195,11 +207,26 @@ function prepareMap(
 }
 
 /** A tensor that a run writes an output to. */
-export function prepareOutput(name: string, value: unknown, temporaries: Temporaries): Prepared {
-  const what = `output '${name}'`;
+export function prepareOutput(what: string, type: ValueType, value: unknown, temporaries: Temporaries): Prepared {
   if (!isA(value, TensorView)) throw new ArgumentTypeError(what, 'a Tensor, or null', value);
-  const given = descriptorOf(value);
+  if (type.kind !== 'tensor')
+    throw new ArgumentValueError(what, `null, because it has the kind '${type.kind}',`, value);
+  try {
+    return describeOutput(what, type, descriptorOf(value), temporaries);
+  } catch (error) {
+    throw named(what, error);
+  }
+}
+
+function describeOutput(
+  what: string,
+  type: ValueType & { kind: 'tensor' },
+  given: Descriptor,
+  temporaries: Temporaries,
+): Prepared {
   checkDevice(temporaries.device, given.device, what);
+  checkDType(what, type.dtype, given);
+  checkLengths(what, type.shape, given.shape);
   if (given.isReadOnly) throw new BufferError(`Expected a writable tensor for ${what} but it is read-only`);
   if (!isPacked(given)) {
     throw new LayoutError(
@@ -244,13 +271,15 @@ export class Message {
     numbers[this.length++] = number;
   }
 
-  write(value: Prepared): void {
+  /** `what` is the value for errors. */
+  write(value: Prepared, what: string): void {
     this.add(forms[value.form]);
     switch (value.form) {
       case 'tensor': {
         const { storage, bitOffset, nbytes, shape, device } = value.descriptor;
         const { handle } = storage as NativeStorage;
-        if (handle === 0) throw new DisposedError('Expected a tensor but the code of another input disposed it');
+        if (handle === 0)
+          throw new DisposedError(`Expected a tensor for ${what} but the code of another input disposed it`);
         this.add(handle);
         this.add(bitOffset / 8);
         this.add(nbytes);
@@ -270,7 +299,7 @@ export class Message {
       case 'sequence':
       case 'map':
         this.add(value.values.length);
-        for (const each of value.values) this.write(each);
+        for (const each of value.values) this.write(each, what);
         break;
     }
   }

@@ -31,6 +31,64 @@ testWith(missing, 'values that do not fit name their input', async () => {
   );
 });
 
+testWith(missing, 'errors of what an input is name the input', async () => {
+  using session = await loadSession(product);
+  const b = Tensor.zeros([4, 4], 'float32');
+  const take = (a: unknown) => () => session.runSync({ a: a as never, b });
+  const disposed = Tensor.zeros([4, 4], 'float32');
+  disposed.dispose();
+  throws('DisposedError', "input 'a': Expected", take(disposed));
+  throws('TypeError', "input 'a': Expected", take({}));
+  const producer = (fields: object) => ({
+    [Symbol.for('dlpack')]: () => ({
+      version: [1, 3],
+      data: new Float32Array(16).buffer,
+      byteOffset: 0,
+      device: { type: 1, id: 0 },
+      dtype: { code: 2, bits: 32, lanes: 1 },
+      shape: [4, 4],
+      strides: null,
+      flags: 0,
+      ...fields,
+    }),
+  });
+  throws('LayoutError', "input 'a': Expected an address", take(producer({ data: 0n })));
+  throws('LayoutError', "input 'a': Expected", take(producer({ shape: [4, 5] })));
+  const failure = new RangeError('of the program');
+  const failing = {
+    [Symbol.for('dlpack')]: () => {
+      throw failure;
+    },
+  };
+  let thrown: unknown;
+  try {
+    take(failing)();
+  } catch (error) {
+    thrown = error;
+  }
+  equal([thrown === failure, failure.message], [true, 'of the program'], 'an error of the program stays as it is');
+  try {
+    take(disposed)();
+  } catch (error) {
+    ok(String((error as Error).stack).includes("input 'a': Expected"), 'the stack says it, too');
+  }
+});
+
+testWith(missing, 'models of a later version of ONNX', async () => {
+  const negation = (opset: number) =>
+    makeGraph({
+      nodes: [{ op: 'Neg', inputs: ['x'], outputs: ['y'] }],
+      inputs: { x: { tensor: 1, shape: [4] } },
+      outputs: { y: { tensor: 1, shape: [4] } },
+      opset,
+    });
+  const later = negation(13);
+  later[1] = 99; // the version of the format
+  for (const model of [later, negation(99)]) {
+    await rejects('OnnxRuntimeError', 'the model needs a newer version of ONNX Runtime', loadSession(model));
+  }
+});
+
 testWith(missing, 'outputs that overlap an input, each other, or another run', async () => {
   using session = await loadSession(product);
   const memory = Tensor.zeros([3, 4, 4], 'float32');
@@ -49,8 +107,14 @@ testWith(missing, 'outputs that cannot be written to', async () => {
   const into = (y: unknown) => () => session.runSync({ a, b: a }, { outputs: { y } as never });
   throws('LayoutError', 'contiguous', into(Tensor.zeros([4, 8], 'float32').slice(null as never, [0, 4])));
   throws('TypeError', "a Tensor, or null for output 'y'", into([1]));
-  throws('OnnxRuntimeError', 'INVALID_ARGUMENT', into(Tensor.zeros([4, 5], 'float32')));
-  throws('OnnxRuntimeError', '', into(Tensor.zeros([4, 4], 'float64')));
+  throws('LayoutError', "[4, 4] for output 'y'", into(Tensor.zeros([4, 5], 'float32')));
+  throws('ValueError', "float32 for output 'y'", into(Tensor.zeros([4, 4], 'float64')));
+  throws('BufferError', "output 'y': Expected memory that native code may keep", () =>
+    into(Tensor.wrap(new Float32Array(16), { shape: [4, 4] }))(),
+  );
+  const disposed = Tensor.zeros([4, 4], 'float32');
+  disposed.dispose();
+  throws('DisposedError', "output 'y': Expected", into(disposed));
   throws('ValueError', "did you mean 'y'", () => session.runSync({ a, b: a }, { outputs: ['yy'] }));
 });
 
@@ -135,7 +199,7 @@ testWith(missing, 'the code of an input disposes another one, or aborts the run'
       },
     };
   };
-  throws('DisposedError', 'the code of another input', () => session.runSync(inputs((a) => a.dispose())));
+  throws('DisposedError', "input 'a' but the code of another input", () => session.runSync(inputs((a) => a.dispose())));
   await rejects('DisposedError', 'the code of another input', session.run(inputs((a) => a.dispose())));
   const controller = new AbortController();
   const reason = new Error('enough');
