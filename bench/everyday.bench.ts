@@ -9,28 +9,19 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { loadavg } from 'node:os';
-import { fileURLToPath, pathToFileURL } from 'node:url';
+import { fileURLToPath } from 'node:url';
 import { describeMachine } from './machine.js';
 import { summarise } from './measure.js';
+import { installed, type Runtime, reference } from './runtimes.js';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 const driver = fileURLToPath(new URL('./drivers/everyday.js', import.meta.url));
 const ROUNDS = 3;
 
-interface Runtime {
-  readonly name: string;
-  readonly args: readonly string[];
-}
-const { runtimes, runtimePath } = (await import(pathToFileURL(`${root}scripts/lib/runtimes.mjs`).href)) as {
-  runtimes: Runtime[];
-  runtimePath(runtime: Runtime): string;
-};
 const python = `${root}.venv/bin/python`;
 if (!existsSync(python)) throw new Error('bench needs .venv: run npm test once');
 const chosen = process.argv.slice(2);
-const present = runtimes.filter(
-  (runtime) => existsSync(runtimePath(runtime)) && (chosen.length === 0 || chosen.includes(runtime.name)),
-);
+const present = installed.filter(({ name }) => chosen.length === 0 || chosen.includes(name));
 if (present.length === 0) throw new Error('bench needs .runtimes: run npm run test:runtimes once');
 
 type Answer = { times: Record<string, number[]>; versions?: Record<string, string> };
@@ -51,7 +42,7 @@ for (let round = 0; round < ROUNDS; round++) {
   versions = numpy.versions ?? {};
   for (const [row, samples] of Object.entries(numpy.times)) push(sides, 'NumPy', row, summarise(samples).median);
   for (const runtime of present) {
-    const { times } = ask(runtimePath(runtime), [...runtime.args, driver]);
+    const { times } = ask(runtime.program, [...runtime.args, driver]);
     for (const [row, samples] of Object.entries(times)) {
       const { median } = summarise(samples);
       push(sides, runtime.name, row, median);
@@ -64,7 +55,8 @@ for (let round = 0; round < ROUNDS; round++) {
 
 const median = (values: readonly number[] | undefined): number =>
   values === undefined ? Number.NaN : summarise(values).median;
-const first = (present[0] as Runtime).name;
+/** The Node that runs this, if it is among them. */
+const first = (present.find(({ name }) => name === reference) ?? (present[0] as Runtime)).name;
 const names = [...(sides.get(first) as Map<string, number[]>).keys()];
 const shown = (ns: number): string =>
   Number.isNaN(ns)

@@ -10,7 +10,8 @@ import { loadavg } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { describeMachine } from './machine.js';
 import { summarise } from './measure.js';
-import { compared, overall, type Run, runDriver, shown, verdict } from './runs.js';
+import { compared, overall, type Run, shown, verdict } from './runs.js';
+import { beside, runDriverOnEach } from './runtimes.js';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 const RUNS = 3;
@@ -55,24 +56,27 @@ async function live(kind: string): Promise<{ bytes: number; alone: number; crowd
 
 const reference = 'np.from_dlpack(array)';
 const ratio = (own: number, other: number): number => own / other;
-const runs = runDriver<Run>('exchange', RUNS);
+const { runs, others } = runDriverOnEach<Run>('exchange', RUNS);
+/** The medians of a row on the Nodes beside this one. */
+const besideCells = (name: string): string =>
+  others.map((each) => ` ${shown(overall(each.flatMap(({ ours }) => ours[name] ?? [])).median)} |`).join('');
 const rows = Object.keys(runs[0]?.ours ?? {})
   .filter((name) => !SIZES.includes(name))
   .map((name) => {
     const { own, median } = compared(runs, name, reference, ratio);
-    return `| ${name} | ${shown(own?.median)} | ${shown(own?.min)} | ${shown(median, 2)} | ${verdict(own?.median ?? Number.NaN, limits[name])} |`;
+    return `| ${name} | ${shown(own?.median)} | ${shown(own?.min)} | ${shown(median, 2)} | ${verdict(own?.median ?? Number.NaN, limits[name])} |${besideCells(name)}`;
   });
 const peers = Object.keys(runs[0]?.theirs ?? {}).map((name) => {
   const { median, min } = overall(runs.flatMap(({ theirs }) => theirs[name] ?? []));
   const { other } = compared(runs, '', reference, ratio);
-  return `| ${name} | ${shown(median)} | ${shown(min)} | ${shown(median / (other?.median ?? Number.NaN), 2)} | ${verdict(median, undefined)} |`;
+  return `| ${name} | ${shown(median)} | ${shown(min)} | ${shown(median / (other?.median ?? Number.NaN), 2)} | ${verdict(median, undefined)} |${beside.map(() => '  |').join('')}`;
 });
 const sizeRows = SIZES.map((name) => {
   const own = overall(runs.flatMap(({ ours }) => ours[name] ?? []));
   const ratios = runs.map(({ ours }) => (ours[name]?.median ?? Number.NaN) / (ours[SIZES[0] as string]?.median ?? 1));
   const { median } = summarise(ratios);
   const cells = `${shown(own.median)} | ${shown(own.min)} | ${shown(median, 2)}`;
-  return `| ${name} | ${cells} | ${verdict(median, name === SIZES[0] ? undefined : SIZE_LIMIT)} |`;
+  return `| ${name} | ${cells} | ${verdict(median, name === SIZES[0] ? undefined : SIZE_LIMIT)} |${besideCells(name)}`;
 });
 const kinds = ['share', 'import', 'import-foreign', 'allocate'];
 const liveRows: string[] = [];
@@ -82,6 +86,7 @@ for (const kind of kinds) {
   liveRows.push(`| ${kind} | ${bytes.toFixed(0)} | ${alone.toFixed(0)} | ${crowded.toFixed(0)} | ${ratio} |`);
 }
 const { version } = JSON.parse(readFileSync(`${root}package.json`, 'utf8'));
+const [besideNames, besideLine] = [beside.map(({ name }) => ` ${name} |`).join(''), '---|'.repeat(beside.length)];
 const versions = Object.entries(runs[0]?.versions ?? {}).map(([name, v]) => `${name} ${v}`);
 const report = `# Exchange
 
@@ -89,17 +94,17 @@ Date ${new Date().toISOString().slice(0, 10)}; \`npm run bench -- exchange\`; ${
 
 Nanoseconds for one operation on a float32 tensor of shape 2 by 3: medians over ${RUNS} runs, each in processes of its own in which both
 sides took turns, and the least of all samples; the ratio is to NumPy's median for \`${reference}\` in the same run. The last
-columns are the limit that this project has set itself for the median, and whether it holds.
+columns are the limit that this project has set itself for the median, and whether it holds, and the medians on other versions of Node.
 
-| operation | median | least | × NumPy | limit | holds |
-|---|---|---|---|---|---|
+| operation | median | least | × NumPy | limit | holds |${besideNames}
+|---|---|---|---|---|---|${besideLine}
 ${[...rows, ...peers].join('\n')}
 
 Imports by size: nanoseconds for one import of foreign memory and its release, and the ratio to the smallest. The last columns are the
 limit that this project has set itself, and whether the ratio holds it.
 
-| size | median | least | × 1 KiB | limit | holds |
-|---|---|---|---|---|---|
+| size | median | least | × 1 KiB | limit | holds |${besideNames}
+|---|---|---|---|---|---|${besideLine}
 ${sizeRows.join('\n')}
 
 With a million live tensors: bytes for each (all of the process: JavaScript and native, without the elements), and

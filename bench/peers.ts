@@ -11,7 +11,9 @@ const venvPython = `${root}.venv/bin/python`;
 /** What an expression prints in the Python of .venv. */
 export const ask = (code: string): string => execFileSync(venvPython, ['-c', code], { encoding: 'utf8' }).trim();
 
-const libraries = ask('import sysconfig; print(sysconfig.get_config_var("LIBDIR"))');
+const [libraries, programs, pythonVersion] = ask(
+  'import sysconfig; print(*map(sysconfig.get_config_var, ["LIBDIR", "BINDIR", "py_version_short"]))',
+).split(' ') as [string, string, string];
 const packages = ask('import site; print(site.getsitepackages()[0])');
 /** The headers of this Node, if its distribution has them. Otherwise node-gyp would fetch them. */
 const prefix = dirname(dirname(process.execPath));
@@ -21,6 +23,7 @@ const nodedir = existsSync(`${prefix}/include/node/node_api.h`) ? { npm_config_n
 export const environment = {
   ...process.env,
   ...nodedir,
+  PATH: `${programs}:${process.env.PATH}`, // python3-config of that Python
   PKG_CONFIG_PATH: `${libraries}/pkgconfig`,
   LD_LIBRARY_PATH: libraries,
   PYTHONPATH: packages,
@@ -70,7 +73,7 @@ function npm(args: readonly string[], cwd: string): string | null {
 
 /** The folder of an installed peer, or the reason why it could not be installed. */
 export function install({ name, version, addon, overrides, build }: Peer): { folder: string; problem: string | null } {
-  const folder = `${root}.cache/python-peers/${name}`;
+  const folder = `${root}.cache/python-peers/${name}-${pythonVersion}`; // compiled for one Python
   const inside = `${folder}/node_modules/${name}`;
   if (existsSync(`${inside}/${addon}`)) return { folder, problem: null };
   mkdirSync(folder, { recursive: true });

@@ -9,7 +9,8 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { loadavg } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { describeMachine } from './machine.js';
-import { compared, type Run, runDriver, shown, verdict } from './runs.js';
+import { compared, type Run, shown, verdict } from './runs.js';
+import { beside, runDriverOnEach } from './runtimes.js';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 const RUNS = 3;
@@ -51,16 +52,20 @@ const calls: readonly Row[] = [
   },
 ];
 
-const runs = runDriver<Run>('python', RUNS);
+const { runs, others } = runDriverOnEach<Run>('python', RUNS);
 const table = (part: readonly Row[], compare: (own: number, peer: number) => number, digits: number) =>
   part
     .map(({ name, peer, batch, limit }) => {
       const { own, other, median, least } = compared(runs, name, batch, compare);
       const [mine, theirs] = [own, other].map((t) => `${shown(t?.median)} | ${shown(t?.min)}`);
-      return `| ${name} | ${mine} | ${peer} | ${theirs} | ${shown(median, digits)} | ${shown(least, digits)} | ${verdict(median, limit)} |`;
+      const elsewhere = others
+        .map((each) => ` ${shown(compared(each, name, batch, compare).median, digits)} |`)
+        .join('');
+      return `| ${name} | ${mine} | ${peer} | ${theirs} | ${shown(median, digits)} | ${shown(least, digits)} | ${verdict(median, limit)} |${elsewhere}`;
     })
     .join('\n');
 const { version } = JSON.parse(readFileSync(`${root}package.json`, 'utf8'));
+const [besideNames, besideLine] = [beside.map(({ name }) => ` ${name} |`).join(''), '---|'.repeat(beside.length)];
 const versions = Object.entries(runs[0]?.versions ?? {}).map(([name, v]) => `${name} ${v}`);
 const report = `# Python in the process
 
@@ -69,16 +74,16 @@ Date ${new Date().toISOString().slice(0, 10)}; \`npm run bench -- python\`; ${de
 Nanoseconds for one operation on a float32 tensor of shape 2 by 3, in CPU time of the thread. Python runs in a process of its own,
 and both processes take turns, 20 times with 1000 operations. Figures are medians over ${RUNS} such runs, and the least of all samples.
 \`x\` is a JavaScript tensor, \`t\` a PyTorch tensor, \`a\` a NumPy array. The last columns are the limit that this project has set
-itself, and whether the median holds it.
+itself, whether the median holds it, and the same figure on other versions of Node.
 
-| JavaScript | median | least | Python | median | least | ratio of medians | of least | limit | holds |
-|---|---|---|---|---|---|---|---|---|---|
+| JavaScript | median | least | Python | median | least | ratio of medians | of least | limit | holds |${besideNames}
+|---|---|---|---|---|---|---|---|---|---|${besideLine}
 ${table(exchanges, (own, peer) => own / peer, 3)}
 
 Calls, and how many nanoseconds longer they take than the same call in Python.
 
-| JavaScript | median | least | Python | median | least | more, medians | least | limit | holds |
-|---|---|---|---|---|---|---|---|---|---|
+| JavaScript | median | least | Python | median | least | more, medians | least | limit | holds |${besideNames}
+|---|---|---|---|---|---|---|---|---|---|${besideLine}
 ${table(calls, (own, peer) => own - peer, 0)}
 `;
 writeFileSync(`${root}bench/results/python.md`, report);

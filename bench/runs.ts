@@ -20,11 +20,18 @@ export interface Run {
   readonly versions: Record<string, string>;
 }
 
+export interface DriverOptions {
+  readonly args?: readonly string[];
+  /** The Node that runs the driver; the one that runs the benchmark when absent. */
+  readonly program?: string;
+}
+
 /** The answer of one driver in each of `count` processes. */
-export function runDriver<T>(name: string, count: number, ...args: string[]): T[] {
+export function runDriver<T>(name: string, count: number, options: DriverOptions = {}): T[] {
+  const { args = [], program = process.execPath } = options;
   const file = fileURLToPath(new URL(`./drivers/${name}.js`, import.meta.url));
   return Array.from({ length: count }, (): T => {
-    const output = execFileSync(process.execPath, ['--expose-gc', file, ...args], {
+    const output = execFileSync(program, ['--expose-gc', file, ...args], {
       encoding: 'utf8',
       maxBuffer: 2 ** 26,
       stdio: ['ignore', 'pipe', 'inherit'],

@@ -3,25 +3,26 @@
  * same images of 150 KB, fifty connections, in rounds by turns.
  *
  *   npm run bench -- server
- *   npm run bench -- server --rounds 2   # a round takes about 80 seconds
+ *   npm run bench -- server --rounds 3   # a round takes about four minutes
+ *   SERVER_SECONDS=5 npm run bench -- server
  */
 
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { loadavg, tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { delimiter, join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { describeMachine } from './machine.js';
 import { median, roundsOf, runDriver, shown } from './runs.js';
 
 const ROUNDS = roundsOf(5);
-/** Shorter ones show only that the benchmark works. */
 const SECONDS = Number(process.env.SERVER_SECONDS ?? 10);
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 const scripts = join(root, 'bench/drivers');
-const python = join(root, '.venv/bin/python');
+/** DLPACK_PYTHON names a Python with PyTorch and FastAPI on a machine without the project's own. */
+const python = process.env.DLPACK_PYTHON ?? join(root, '.venv/bin/python');
 const built = (name: string): string => fileURLToPath(new URL(name, import.meta.url));
 const folder = mkdtempSync(join(tmpdir(), 'dlpack-server-'));
 process.on('exit', () => rmSync(folder, { recursive: true, force: true }));
@@ -30,16 +31,29 @@ const preload = ['--import', pathToFileURL(built('./drivers/server-delay.js')).h
 const node = (script: string, ...args: string[]) => [process.execPath, ...preload, built(script), ...args];
 const fastapi = (workers: number) => [python, join(scripts, 'server_fastapi.py'), 'PORT', String(workers)];
 const ours = node('../examples/python-server/torch.js');
-const pipe = node('./drivers/server-pipe.js', python, scripts);
+const pipe = (children: number) => node('./drivers/server-pipe.js', python, scripts, String(children));
 
-/** The command of each server, and its environment. */
-const servers: Record<string, { command: string[]; env?: Record<string, string> }> = {
+interface Server {
+  readonly command: readonly string[];
+  readonly env?: Record<string, string>;
+}
+const servers = {
   'dlpack, one image at a time': { command: ours, env: { SIZE: '1' } },
   'dlpack, batches of up to 16': { command: ours },
   'FastAPI, one worker': { command: fastapi(1) },
   'FastAPI, two workers': { command: fastapi(2) },
-  'Node and two Python processes over pipes': { command: pipe },
+  'Node and a Python child over a pipe': { command: pipe(1) },
+  'Node and two Python children over pipes': { command: pipe(2) },
+} as const satisfies Record<string, Server>;
+type Name = keyof typeof servers;
+const names = Object.keys(servers) as Name[];
+
+/** The names of server_model.py, and what they are. */
+const models = {
+  convolutions: 'two convolutions: little work, most of it in calls of PyTorch',
+  weights: 'a layer with 19 million weights, which every run reads: the model gains from batches',
 };
+type Model = keyof typeof models;
 
 interface Round {
   readonly rate: number;
@@ -52,6 +66,7 @@ interface Round {
 }
 
 let port = 9300;
+const path = [join(root, 'build/fastapi'), process.env.PYTHONPATH].filter(Boolean).join(delimiter);
 
 async function isUp(at: number): Promise<boolean> {
   return fetch(`http://127.0.0.1:${at}/health`).then(
@@ -69,19 +84,19 @@ function memoryOf(pid: number): number {
   return children.reduce((sum, child) => sum + memoryOf(child), own);
 }
 
-async function round(name: string): Promise<Round> {
-  const { command, env = {} } = servers[name] as (typeof servers)[string];
+/** Starts a server, measures it, and ends it. */
+async function round({ command, env = {} }: Server): Promise<Round> {
   const at = ++port;
   const [program, ...args] = command.map((part) => (part === 'PORT' ? String(at) : part)) as [string, ...string[]];
   const file = join(folder, `${at}.json`);
   const server: ChildProcess = spawn(program, args, {
     stdio: ['ignore', 'ignore', 'inherit'],
-    env: { ...process.env, PYTHONPATH: join(root, 'build/fastapi'), PORT: String(at), DELAY_FILE: file, ...env },
+    env: { ...process.env, PYTHONPATH: path, PORT: String(at), DELAY_FILE: file, ...env },
   });
   const isNode = program === process.execPath;
   try {
     while (!(await isUp(at))) {
-      if (server.exitCode !== null) throw new Error(`${name} ended with ${server.exitCode}`);
+      if (server.exitCode !== null) throw new Error(`${command.join(' ')} ended with ${server.exitCode}`);
       await new Promise((resolve) => setTimeout(resolve, 100));
     }
     if (isNode) server.kill('SIGUSR2');
@@ -108,49 +123,76 @@ async function round(name: string): Promise<Round> {
   }
 }
 
-const rounds = new Map<string, Round[]>(Object.keys(servers).map((name) => [name, []]));
+const measured = Object.keys(models).map((model) => ({
+  model: model as Model,
+  rounds: new Map(names.map((name): [Name, Round[]] => [name, []])),
+}));
 for (let i = 0; i < ROUNDS; i++) {
-  for (const [name, list] of rounds) {
-    list.push(await round(name));
-    console.log(`round ${i + 1} of ${ROUNDS}: ${name}`);
+  for (const { model, rounds } of measured) {
+    for (const [name, list] of rounds) {
+      const server: Server = servers[name];
+      list.push(await round({ ...server, env: { ...server.env, MODEL: model } }));
+      console.log(`round ${i + 1} of ${ROUNDS}: ${model}, ${name}`);
+    }
   }
 }
-const over = (name: string, read: (one: Round) => number | undefined): number =>
+type Rounds = ReadonlyMap<Name, readonly Round[]>;
+const over = (rounds: Rounds, name: Name, read: (one: Round) => number | undefined): number =>
   median((rounds.get(name) ?? []).map((one) => read(one) ?? Number.NaN));
-const rows = [...rounds.keys()].map((name) => {
-  const cells = [
-    shown(over(name, ({ rate }) => rate)),
-    shown(over(name, ({ p50 }) => p50)),
-    shown(over(name, ({ p99 }) => p99)),
-    shown(
-      over(name, ({ delay }) => delay?.p99),
-      1,
-    ),
-    shown(
-      over(name, ({ delay }) => delay?.longest),
-      1,
-    ),
-    shown(over(name, ({ memory }) => memory)),
-  ];
-  return `| ${name} | ${cells.join(' | ')} |`;
-});
+function table(rounds: Rounds): string {
+  const rows = names.map((name) => {
+    const cells = [
+      shown(over(rounds, name, ({ rate }) => rate)),
+      shown(over(rounds, name, ({ p50 }) => p50)),
+      shown(over(rounds, name, ({ p99 }) => p99)),
+      shown(
+        over(rounds, name, ({ delay }) => delay?.p99),
+        1,
+      ),
+      shown(
+        over(rounds, name, ({ delay }) => delay?.longest),
+        1,
+      ),
+      shown(over(rounds, name, ({ memory }) => memory)),
+    ];
+    return `| ${name} | ${cells.join(' | ')} |`;
+  });
+  return `| server | answers a second | median | 99 % | loop, 99 % | loop, longest | memory |
+|---|---|---|---|---|---|---|
+${rows.join('\n')}`;
+}
 
-const [single, batched, one, two, pipes] = [...rounds.keys()] as [string, string, string, string, string];
-const ratio = (own: string, other: string): number =>
+/** One image at a time, by the number of calls of the model at once. */
+const AT_ONCE = [1, 2, 4, 8];
+const sweep: string[] = [];
+for (const count of AT_ONCE) {
+  const one = await round({ command: ours, env: { SIZE: '1', CONCURRENCY: String(count) } });
+  sweep.push(`| ${count} | ${shown(one.rate)} | ${shown(one.p50)} | ${shown(one.p99)} |`);
+}
+
+const [single, batched, one, two, child] = names as [Name, Name, Name, Name, Name];
+const [light, heavy] = measured.map(({ rounds }): Rounds => rounds) as [Rounds, Rounds];
+const ratio = (rounds: Rounds, own: Name, other: Name): number =>
   median((rounds.get(own) ?? []).map(({ rate }, i) => rate / ((rounds.get(other) ?? [])[i]?.rate ?? Number.NaN)));
-const calls = runDriver<{ ours: number[]; theirs: number[] }>('server-call', Math.min(3, ROUNDS), python, scripts);
+const calls = runDriver<{ ours: number[]; theirs: number[] }>('server-call', Math.min(3, ROUNDS), {
+  args: [python, scripts],
+});
 const call = median(calls.map(({ ours: own, theirs }) => median(theirs) / median(own)));
 const goals: [string, number, number][] = [
-  ['requests a second: one image at a time, against FastAPI with one worker', ratio(single, one), 1.25],
-  ['against FastAPI with two workers', ratio(single, two), 1.1],
-  ['against Node with Python over pipes', ratio(single, pipes), 1.1],
-  ['batches, against the best of these', Math.min(ratio(batched, one), ratio(batched, two), ratio(batched, pipes)), 2],
+  ['one image at a time, against FastAPI with one worker', ratio(light, single, one), 1.25],
+  ['one image at a time, against FastAPI with two workers', ratio(light, single, two), 1.1],
+  ['one image at a time, against Node with a Python child', ratio(light, single, child), 1.1],
+  ...[single, one, two, child].map((other): [string, number, number] => [
+    `batches, with the model that gains from them, against ${other}`,
+    ratio(heavy, batched, other),
+    2,
+  ]),
   ['the time of one call with 24.9 MB: over a pipe, against in the process', call, 15],
 ];
 /** Milliseconds. */
 const LONGEST_DELAY = 12;
 const delays = [single, batched].map((name) => {
-  const value = over(name, ({ delay }) => delay?.p99);
+  const value = over(light, name, ({ delay }) => delay?.p99);
   return `| ${name} | ${shown(value, 1)} | ${LONGEST_DELAY} | ${value <= LONGEST_DELAY ? 'yes' : '**no**'} |`;
 });
 
@@ -159,16 +201,20 @@ const report = `# An inference server
 
 Date ${new Date().toISOString().slice(0, 10)}; \`npm run bench -- server --rounds ${ROUNDS}\`; ${describeMachine()}, load ${(loadavg()[0] as number).toFixed(1)}; dlpack ${version}, Node ${process.versions.node}.
 
-Each server answers images of 224 × 224 × 3 bytes with the scores of the same PyTorch model, which uses one thread for each call.
-Fifty connections send requests for ${SECONDS} seconds, in ${ROUNDS} rounds of all servers by turns. Figures are medians over the rounds: answers
-in a second, latency in milliseconds, the delay of Node's event loop in milliseconds, and the memory of all processes of the server
-in MB.
+Each request is one raw image of 224 × 224 × 3 bytes, 150 KB, and the answer is the scores of a PyTorch model, which uses one thread
+for each call. Nothing is decoded. Fifty connections send requests for ${SECONDS} seconds, in ${ROUNDS} rounds of all servers by turns. The
+client runs on the same machine. FastAPI and the children run each image alone. Figures are medians over the rounds: answers in a
+second, latency in milliseconds, the delay of Node's event loop in milliseconds, and the memory of all processes of the server in MB.
 
-| server | answers a second | median | 99 % | loop, 99 % | loop, longest | memory |
-|---|---|---|---|---|---|---|
-${rows.join('\n')}
+${measured.map(({ model, rounds }) => `The model \`${model}\`, ${models[model]}:\n\n${table(rounds)}`).join('\n\n')}
 
-| how many times as much | measured | goal | holds |
+One image at a time with \`convolutions\`, by the number of calls of the model at once (\`CONCURRENCY\`), one round of each:
+
+| at once | answers a second | median | 99 % |
+|---|---|---|---|
+${sweep.join('\n')}
+
+| how many times as many answers a second | measured | goal | holds |
 |---|---|---|---|
 ${goals.map(([name, value, goal]) => `| ${name} | ${shown(value, 2)} | ${goal} | ${value >= goal ? 'yes' : '**no**'} |`).join('\n')}
 
@@ -176,6 +222,6 @@ ${goals.map(([name, value, goal]) => `| ${name} | ${shown(value, 2)} | ${goal} |
 |---|---|---|---|
 ${delays.join('\n')}
 `;
-// A run of less than half a minute is no measurement.
-if (ROUNDS * SECONDS >= 30) writeFileSync(`${root}bench/results/server.md`, report);
+// A shorter run shows only that the benchmark works.
+if (ROUNDS >= 3 && SECONDS >= 5) writeFileSync(`${root}bench/results/server.md`, report);
 console.log(report);

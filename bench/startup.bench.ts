@@ -12,6 +12,7 @@ import { rmSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { describeMachine } from './machine.js';
 import { summarise } from './measure.js';
+import { beside } from './runtimes.js';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 const ROUNDS = 15;
@@ -51,6 +52,8 @@ interface Samples {
   readonly elapsed: number[];
 }
 const times = new Map(Object.keys(rows).map((name): [string, Samples] => [name, { processor: [], elapsed: [] }]));
+/** Milliseconds of processor time on the Nodes beside this one, row by row. */
+const elsewhere = beside.map(() => new Map(Object.keys(rows).map((name): [string, number[]] => [name, []])));
 for (let round = 0; round < ROUNDS; round++) {
   for (const [name, { code, cwd, isFile }] of Object.entries(rows)) {
     const script = `const start = process.cpuUsage(); const begin = performance.now(); ${code};
@@ -58,8 +61,9 @@ for (let round = 0; round < ROUNDS; round++) {
       console.log(JSON.stringify([(user + system) / 1000, elapsed]));`;
     if (isFile) writeFileSync(program, script);
     const args = isFile ? [program] : ['--input-type=module', '--eval', script];
-    const output = execFileSync(process.execPath, args, { cwd, encoding: 'utf8' });
-    const [processor, elapsed] = JSON.parse(output) as [number, number];
+    const ask = (node: string) => JSON.parse(execFileSync(node, args, { cwd, encoding: 'utf8' })) as [number, number];
+    const [processor, elapsed] = ask(process.execPath);
+    for (const [at, node] of beside.entries()) elsewhere[at]?.get(name)?.push(ask(node.program)[0]);
     times.get(name)?.processor.push(processor);
     times.get(name)?.elapsed.push(elapsed);
   }
@@ -69,17 +73,18 @@ for (const file of [program, empty]) rmSync(file, { force: true });
 const reference = summarise((times.get('onnxruntime-node') as Samples).processor);
 const table = [...times].map(([name, samples]) => {
   const [processor, elapsed] = [summarise(samples.processor), summarise(samples.elapsed)];
+  const others = elsewhere.map((all) => ` ${summarise(all.get(name) as number[]).median.toFixed(1)} |`).join('');
   const cells = [processor.median, processor.min, elapsed.median, elapsed.min].map((time) => time.toFixed(1));
-  return `| ${name} | ${cells.join(' | ')} | ${(processor.median / reference.median).toFixed(2)} |`;
+  return `| ${name} | ${cells.join(' | ')} | ${(processor.median / reference.median).toFixed(2)} |${others}`;
 });
 const report = `# Start-up
 
 Date ${new Date().toISOString().slice(0, 10)}; \`npm run bench -- startup\`; ${describeMachine()}; Node ${process.versions.node}.
 Milliseconds of processor time (all threads) and of elapsed time that an import takes, each in a fresh process, ${ROUNDS} rounds in turns. The ratio is
-that of the medians of processor time. The program is the argument of --eval, or a file where a row says so.
+that of the medians of processor time. The last columns are that median on other versions of Node. The program is the argument of --eval, or a file where a row says so.
 
-| import | processor, median | least | elapsed, median | least | to onnxruntime-node |
-|---|---|---|---|---|---|
+| import | processor, median | least | elapsed, median | least | to onnxruntime-node |${beside.map(({ name }) => ` ${name} |`).join('')}
+|---|---|---|---|---|---|${'---|'.repeat(beside.length)}
 ${table.join('\n')}
 `;
 writeFileSync(`${root}bench/results/startup.md`, report);

@@ -5,6 +5,7 @@
 import { parseArgs } from 'node:util';
 import { installCluster } from './lib/environments.mjs';
 import { prepare } from './lib/needs.mjs';
+import { installRuntimes, reference, runtimePath } from './lib/runtimes.mjs';
 import { at, main, run } from './lib/steps.mjs';
 
 /** What each soak runs, and the name of its page. */
@@ -23,10 +24,11 @@ await main(async () => {
   if (!Object.hasOwn(soaks, name)) throw new Error(`Expected one of ${Object.keys(soaks)} but received '${name}'`);
   const { program, page, env = {} } = soaks[name];
   await prepare();
+  await installRuntimes();
   if (name === 'ray') await installCluster();
   const report = `${Number(values.minutes) < 60 ? '.cache' : 'bench/results'}/${page}`;
-  const args = ['--expose-gc', at(program), '--seconds', String(Number(values.minutes) * 60)];
-  const { code } = await run(process.execPath, [...args, '--report', at(report)], {
+  const args = [...reference.args, at(program), '--seconds', String(Number(values.minutes) * 60)];
+  const { code } = await run(runtimePath(reference), [...args, '--report', at(report)], {
     show: true,
     allowFailure: true,
     env,

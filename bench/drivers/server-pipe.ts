@@ -1,11 +1,11 @@
-/** Node with two Python processes over pipes: server-pipe.js <python> <folder of scripts>. */
+/** Node with Python processes over pipes: server-pipe.js <python> <folder of scripts> <how many>. */
 
 import { createServer } from 'node:http';
 import { join } from 'node:path';
 import { PipeChild } from './pipe-child.js';
 
-const [python, folder] = process.argv.slice(2) as [string, string];
-const children = [1, 2].map(() => new PipeChild(python, join(folder, 'server_child.py')));
+const [python, folder, count] = process.argv.slice(2) as [string, string, string];
+const children = Array.from({ length: Number(count) }, () => new PipeChild(python, join(folder, 'server_child.py')));
 const server = createServer(async (request, response) => {
   const chunks: Buffer[] = [];
   for await (const chunk of request as AsyncIterable<Buffer>) chunks.push(chunk);

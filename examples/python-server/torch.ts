@@ -6,18 +6,23 @@ import { callTensorAsync, python } from 'dlpack/python';
 import { Batches } from './batches.js';
 import { serve } from './serve.js';
 
-const cores = availableParallelism();
-const py = python({ threads: cores });
+/** Batches that the model computes at once, each on a thread of Python. They share the GIL while they run Python code. */
+const concurrency = Number(process.env.CONCURRENCY ?? availableParallelism());
+const py = python({ threads: Number(process.env.THREADS ?? concurrency) });
 py.exec(`
 import torch
 from torch import nn
 
 torch.set_num_threads(1)  # calls run in parallel, each on one thread
 torch.manual_seed(0)      # here the weights are random; load your own
-model = nn.Sequential(
-    nn.Conv2d(3, 16, 3, stride=4), nn.ReLU(), nn.Conv2d(16, 32, 3, stride=4), nn.ReLU(),
-    nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(32, 10), nn.Softmax(1),
-).eval()
+models = {
+    'convolutions': lambda: nn.Sequential(
+        nn.Conv2d(3, 16, 3, stride=4), nn.ReLU(), nn.Conv2d(16, 32, 3, stride=4), nn.ReLU(),
+        nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(32, 10), nn.Softmax(1)),
+    'weights': lambda: nn.Sequential(
+        nn.Flatten(), nn.Linear(3 * 224 * 224, 128), nn.ReLU(), nn.Linear(128, 10), nn.Softmax(1)),
+}
+model = models['${process.env.MODEL ?? 'convolutions'}']().eval()
 
 @torch.inference_mode()
 def predict(images):
@@ -39,7 +44,7 @@ const run = async (pixels: Tensor): Promise<Tensor> => {
 const batches = new Batches(run, {
   size: Number(process.env.SIZE ?? 16),
   deadline: Number(process.env.DEADLINE ?? 5),
-  concurrency: cores,
+  concurrency,
   limit: Number(process.env.LIMIT ?? 256),
 });
 await serve({ batches, shape: [224, 224, 3], port: Number(process.env.PORT ?? 8080) });

@@ -13,6 +13,9 @@ export const runtimes = [
   { name: 'Deno', folder: 'deno', package: 'deno@2.9.6', args: ['run', '-A', '--v8-flags=--expose-gc'] },
 ];
 
+/** The Node of all figures, whichever runs the script. */
+export const reference = runtimes.find(({ name }) => name === 'Node 24');
+
 /** The packages with the binaries. Those in the table fetch them with install scripts, which npm 12 blocks. */
 function binaryOf({ folder, package: name }) {
   const platform = `${process.platform === 'win32' ? 'win' : process.platform}-${process.arch}`;
