@@ -14,6 +14,8 @@ const root = fileURLToPath(new URL('../../', import.meta.url));
 const RUNS = 3;
 /** The largest 99th percentile of the delay, in milliseconds. */
 const LIMIT = 5;
+/** The longest delay, in milliseconds, of the rows that wait for no GIL. */
+const longestLimits: Record<string, number> = { 'callTensorAsync beside eight busy Python threads': 10 };
 
 type Delays = Record<string, { late: number[]; starts: number[] }>;
 
@@ -26,13 +28,15 @@ const runs = runDriver<Delays>('event-loop', RUNS);
 const lines = Object.keys(runs[0] ?? {}).map((name) => {
   const all = runs.map((run) => run[name] as Delays[string]);
   const late = median(all.map(({ late }) => quantile(late, 0.99)));
+  const longest = median(all.map(({ late: each }) => Math.max(...each)));
   const cells = [
     shown(median(all.map(({ late }) => quantile(late, 0.5))), 2),
     shown(late, 2),
-    shown(median(all.map(({ late }) => Math.max(...late))), 2),
+    shown(longest, 2),
     shown(median(all.map(({ starts }) => quantile(starts, 0.99))), 2),
     String(Math.round(median(all.map(({ starts }) => starts.length)))),
     verdict(late, all.some(({ starts }) => starts.length > 0) ? LIMIT : undefined),
+    verdict(longest, longestLimits[name]),
   ];
   return `| ${name} | ${cells.join(' | ')} |`;
 });
@@ -44,10 +48,10 @@ Date ${new Date().toISOString().slice(0, 10)}; \`npm run bench -- event-loop\`; 
 Four operations run at a time for three seconds, and a new one starts when one ends. Meanwhile a timer of one millisecond measures
 how many milliseconds late it runs: the median, the 99th percentile and the longest delay. The last columns are the time in which
 an operation starts, which blocks the loop (99th percentile), and the number of operations. Figures are medians over ${RUNS} processes.
-The last columns are the limit that this project has set itself for the 99th percentile, and whether it holds.
+The last columns are the limits that this project has set itself for the 99th percentile and for the longest delay, and whether they hold.
 
-| work | delay, median | 99 % | longest | start, 99 % | operations | limit | holds |
-|---|---|---|---|---|---|---|---|
+| work | delay, median | 99 % | longest | start, 99 % | operations | limit, 99 % | holds | limit, longest | holds |
+|---|---|---|---|---|---|---|---|---|---|
 ${lines.join('\n')}
 `;
 writeFileSync(`${root}bench/results/event-loop.md`, report);

@@ -24,7 +24,8 @@ const chosen = process.argv.slice(2);
 const present = installed.filter(({ name }) => chosen.length === 0 || chosen.includes(name));
 if (present.length === 0) throw new Error('bench needs .runtimes: run npm run test:runtimes once');
 
-type Answer = { times: Record<string, number[]>; versions?: Record<string, string> };
+type Times = Record<string, number[]>;
+type Answer = { times: Times; torch?: Times; versions?: Record<string, string> };
 const ask = (command: string, args: readonly string[]): Answer =>
   JSON.parse(execFileSync(command, args, { encoding: 'utf8' }).trim().split('\n').at(-1) as string);
 
@@ -41,6 +42,8 @@ for (let round = 0; round < ROUNDS; round++) {
   const numpy = ask(python, [`${root}bench/drivers/everyday.py`]);
   versions = numpy.versions ?? {};
   for (const [row, samples] of Object.entries(numpy.times)) push(sides, 'NumPy', row, summarise(samples).median);
+  for (const [row, samples] of Object.entries(numpy.torch ?? {}))
+    push(sides, 'PyTorch', row, summarise(samples).median);
   for (const runtime of present) {
     const { times } = ask(runtime.program, [...runtime.args, driver]);
     for (const [row, samples] of Object.entries(times)) {
@@ -90,6 +93,10 @@ const lines = names.map((row) => {
   });
   return `| ${row} | ${shown(timeOf('NumPy', row))} | ${shown(timeOf(first, row))} | ${cells.join(' | ')} | ${verdict(row)} |`;
 });
+const torchLines = [...(sides.get('PyTorch') ?? new Map<string, number[]>()).keys()].map((row) => {
+  const [theirs, ours] = [timeOf('PyTorch', row), timeOf(first, row)];
+  return `| ${row} | ${shown(timeOf('NumPy', row))} | ${shown(theirs)} | ${shown(ours)} | ${(ours / theirs).toFixed(2)} |`;
+});
 const { version } = JSON.parse(readFileSync(`${root}package.json`, 'utf8'));
 const report = `# Everyday operations
 
@@ -107,6 +114,13 @@ project has set itself, a ratio or a time, and whether all runtimes hold it.
 | operation | NumPy | ${first} | ${present.map(({ name }) => `× ${name}`).join(' | ')} | limit | holds |
 |---|---|---|${present.map(() => '---').join('|')}|---|---|
 ${lines.join('\n')}
+
+An image of 224 × 224 pixels for a model, from bytes to float32. This package does it in one pass, PyTorch with the operations of
+torchvision's \`ToTensor\` and \`Normalize\`.
+
+| operation | NumPy | PyTorch | ${first} | × PyTorch |
+|---|---|---|---|---|
+${torchLines.join('\n')}
 `;
 if (chosen.length === 0) writeFileSync(`${root}bench/results/everyday.md`, report);
 console.log(report);

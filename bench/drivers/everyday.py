@@ -6,12 +6,15 @@ import time
 
 import ml_dtypes
 import numpy as np
+import torch
 
 small = np.arange(6, dtype=np.float32).reshape(2, 3)
 million = (np.arange(1_000_000, dtype=np.float32) % 2048).reshape(1000, 1000)
 bits = million.astype(ml_dtypes.bfloat16)
 image = np.full((224, 224, 3), 124, np.uint8)
 mean, std = np.float32([0.485, 0.456, 0.406]), np.float32([0.229, 0.224, 0.225])
+picture = torch.from_numpy(image)
+mean_of, std_of = (torch.from_numpy(each).view(3, 1, 1) for each in (mean, std))
 large = np.zeros(16 * 2**20, dtype=np.float32)
 large[:] = 1
 flat = np.arange(6, dtype=np.float32)
@@ -67,6 +70,12 @@ rows = {
     "fill, 64 MiB": lambda: large.fill(1),
 }
 
+# What ToTensor and Normalize of torchvision do.
+torch_rows = {
+    "an image: (x / 255 - mean) / std, channels first": lambda: picture.permute(2, 0, 1).contiguous().to(
+        torch.float32).div(255).sub_(mean_of).div_(std_of),
+}
+
 # As everyday.ts: each row runs for about this time, after a warm-up of the same time.
 ROW_MS = 50
 SAMPLES = 7
@@ -80,16 +89,17 @@ def batch(run, n):
     return time.perf_counter_ns() - start
 
 
-out = {}
-for name, run in rows.items():
-    if only not in name:
-        continue
+def samples(run):
     spent, count, n = 0, 0, 1
     while spent < ROW_MS * 1e6:
         spent += batch(run, n)
         count += n
         n *= 2
     n = max(1, round(ROW_MS * 1e6 / SAMPLES / (spent / count)))
-    out[name] = [batch(run, n) / n for _ in range(SAMPLES)]
-versions = {"Python": platform.python_version(), "NumPy": np.__version__, "ml_dtypes": ml_dtypes.__version__}
-print(json.dumps({"times": out, "versions": versions}))
+    return [batch(run, n) / n for _ in range(SAMPLES)]
+
+
+out, beside = ({name: samples(run) for name, run in each.items() if only in name} for each in (rows, torch_rows))
+versions = {"Python": platform.python_version(), "NumPy": np.__version__, "ml_dtypes": ml_dtypes.__version__,
+            "PyTorch": torch.__version__}
+print(json.dumps({"times": out, "torch": beside, "versions": versions}))

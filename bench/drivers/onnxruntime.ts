@@ -25,7 +25,7 @@ const ort = load('onnxruntime-node') as Ort; // first, so that both use its libr
 
 /** One side: a run of a model, which resolves when the outputs were released. */
 type Run = () => Promise<unknown>;
-/** Two sides of a model with the input x, with one thread for a run. */
+/** Two sides of a model with the input x. */
 interface Pair {
   readonly session: Session;
   readonly x: Tensor<'float32'>;
@@ -33,9 +33,13 @@ interface Pair {
   readonly theirs: Run;
 }
 
-async function pairOf(model: Uint8Array, shape: readonly number[]): Promise<Pair> {
-  const session = await loadSession(model, { threads: 1 });
-  const other = await ort.InferenceSession.create(model, { intraOpNumThreads: 1, logSeverityLevel: 4 });
+/** `threads`: of a run; as many as the libraries take by themselves when null. */
+async function pairOf(model: Uint8Array, shape: readonly number[], threads: number | null = 1): Promise<Pair> {
+  const session = await loadSession(model, threads === null ? {} : { threads });
+  const other = await ort.InferenceSession.create(model, {
+    ...(threads !== null && { intraOpNumThreads: threads }),
+    logSeverityLevel: 4,
+  });
   const x = Tensor.zeros(shape, 'float32');
   const input = new ort.Tensor('float32', x.data, shape);
   return {
@@ -117,7 +121,17 @@ rows.memory = {
 };
 rows.large = { ours: await timeOf(large.ours, 9), theirs: await timeOf(large.theirs, 9) };
 
-const medium = await pairOf(chain(30, 256), [256, 256]);
+const onAll = await pairOf(makeModel('Relu', 1, 'float32'), [4096, 4096], null);
+await onAll.ours();
+rows.largeOnAll = { ours: await timeOf(onAll.ours, 9), theirs: await timeOf(onAll.theirs, 9) };
+
+/** The model of a run of about 40 ms: so many products as this machine needs for that. */
+const RUN_MS = 40;
+const FEW = 30;
+const probe = await pairOf(chain(FEW, 256), [256, 256]);
+await many(2, probe.ours);
+const products = Math.round((FEW * RUN_MS) / (await timeOf(probe.ours, 5)));
+const medium = await pairOf(chain(products, 256), [256, 256]);
 await many(2, medium.ours);
 rows.run = { ours: await timeOf(medium.ours, 5), theirs: await timeOf(medium.theirs, 5) };
 rows.gap = { ours: await longestGap(many(32, medium.ours)), theirs: await longestGap(many(32, medium.theirs)) };
@@ -142,5 +156,5 @@ await awaited();
 rows.sync = { ours: await timeOf(sync, 5), theirs: await timeOf(awaited, 5) };
 rows.inFlight = { ours: await timeOf(inFlight(tiny.ours), 5), theirs: await timeOf(inFlight(tiny.theirs), 5) };
 
-console.log(JSON.stringify({ rows, version: loadRuntime().version }));
+console.log(JSON.stringify({ rows, products, version: loadRuntime().version }));
 process.exit(0);

@@ -1,4 +1,8 @@
-/** node main.js model.onnx [port]: serves a model until SIGTERM or SIGINT. */
+/**
+ * Serves a model until SIGTERM or SIGINT. sharp decodes images on the threads of Node's pool, one for each core:
+ *
+ *   UV_THREADPOOL_SIZE=$(nproc) node main.js model.onnx [port]
+ */
 
 import { adapt } from 'dlpack/adapters';
 import { loadSession } from 'dlpack/onnxruntime';

@@ -13,7 +13,7 @@ import {
 } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
 import { softwareAdapter } from './browser.mjs';
-import { runtimePath, runtimes } from './runtimes.mjs';
+import { reference, runtimePath } from './runtimes.mjs';
 import { at, Missing, root, run, step, whenChanged } from './steps.mjs';
 
 const folder = '.gpu';
@@ -47,10 +47,10 @@ function copyInto(file) {
   copyFileSync(at(file), at(folder, file));
 }
 
-/** The oldest supported Node if the runtimes are installed, otherwise the Node that runs this script. */
+/** The Node of all figures if the runtimes are installed, otherwise the Node that runs this script. */
 function nodeBinary() {
-  const oldest = runtimePath(runtimes[0]);
-  return existsSync(oldest) ? oldest : process.execPath;
+  const path = runtimePath(reference);
+  return existsSync(path) ? path : process.execPath;
 }
 
 const runScript = `#!/bin/sh
@@ -73,7 +73,9 @@ const packNode = () =>
   step('Node, compressed with xz', () =>
     whenChanged('gpu-node', [relative(root, nodeBinary())], ['.cache/node.xz'], async () => {
       mkdirSync(at('.cache'), { recursive: true });
-      await run('sh', ['-c', `xz -9 -T0 -c "$0" > "$1"`, nodeBinary(), at('.cache/node.xz')]);
+      // Without symbols, for the room that the pack has.
+      await run('strip', ['-o', at('.cache/node'), nodeBinary()]);
+      await run('sh', ['-c', `xz -9 -T0 -c "$0" > "$1"`, at('.cache/node'), at('.cache/node.xz')]);
     }),
   );
 
@@ -117,7 +119,7 @@ export async function packGpuSuite() {
       .filter(
         (file) =>
           file.endsWith('.js') &&
-          (file.startsWith('build/tests') || /\/(cuda|dawn|files|values|strided)[^/]*\.js$/.test(file)),
+          (file.startsWith('build/tests') || /\/(cuda|dawn|files|frames|values|strided)[^/]*\.js$/.test(file)),
       );
     const scripts = [...filesBelow('tests/gpu'), 'bench/drivers/values.py', 'bench/drivers/files.py'].filter(
       (file) => !file.endsWith('.ts'),

@@ -47,8 +47,13 @@ export interface Started {
 }
 
 /** Starts a server that prints its URL. */
-export async function start(command: string, args: readonly string[], folder: string): Promise<Started> {
-  const child = spawn(command, args, { cwd: folder, stdio: ['ignore', 'pipe', 'inherit'] });
+export async function start(
+  command: string,
+  args: readonly string[],
+  folder: string,
+  env: NodeJS.ProcessEnv = process.env,
+): Promise<Started> {
+  const child = spawn(command, args, { cwd: folder, stdio: ['ignore', 'pipe', 'inherit'], env });
   const lines = createInterface({ input: child.stdout });
   const exit = once(child, 'exit').then(([code]) => {
     throw new Error(`the server ended with ${code}`);

@@ -6,7 +6,7 @@ import { equal, ok, throws } from '../assert.js';
 import { collectUntil, testWith } from '../harness.js';
 
 /** The exports of tests/wasm/tensors.cc. */
-interface Exports {
+export interface Exports {
   readonly memory: WebAssembly.Memory;
   readonly __indirect_function_table: WebAssembly.Table;
   malloc(size: WasmAddress): WasmAddress;
