@@ -51,6 +51,17 @@ def copy_bandwidth(bytes, kind, rounds=10):
         end.synchronize()
         best = max(best, bytes / cp.cuda.get_elapsed_time(start, end) / 1e6)
     return best * (2 if kind == 3 else 1)
+
+mean, std = (torch.tensor(each, device='cuda').view(3, 1, 1) for each in ([0.485, 0.456, 0.406], [0.229, 0.224, 0.225]))
+
+def normalised(batch, n):
+    "Nanoseconds for images as a model takes them, with the operations of torchvision's ToTensor and Normalize."
+    images = torch.full((batch, 224, 224, 3), 124, dtype=torch.uint8, device='cuda')
+    torch.cuda.synchronize()
+    start = time.perf_counter_ns()
+    for _ in range(n): images.permute(0, 3, 1, 2).contiguous().to(torch.float32).div(255).sub_(mean).div_(std)
+    torch.cuda.synchronize()
+    return (time.perf_counter_ns() - start) / n
 `);
 const main = py.import('__main__');
 
@@ -278,6 +289,34 @@ for (const [from, to] of [
   for (const tensor of [a, b, block]) tensor.dispose();
 }
 
+/** (x / 255 - mean) / std by channel, which a scale and an offset are. */
+const normal = {
+  scale: [0.229, 0.224, 0.225].map((std) => 1 / (255 * std)),
+  offset: [-0.485 / 0.229, -0.456 / 0.224, -0.406 / 0.225],
+  axis: 1,
+};
+const images: Row[] = [1, 16].map((batch) => {
+  const COUNT = 200;
+  const pixels = Tensor.zeros([batch, 224, 224, 3], 'uint8', onDevice);
+  const planes = pixels.transpose([0, 3, 1, 2]);
+  const own = (n: number): number => {
+    const start = process.hrtime.bigint();
+    for (let i = 0; i < n; i++) planes.astype('float32', normal).dispose();
+    synchronize();
+    return Number(process.hrtime.bigint() - start) / n;
+  };
+  own(COUNT);
+  main.normalised(batch, COUNT);
+  const times = Array.from({ length: ROUNDS }, () => [own(COUNT), main.normalised(batch, COUNT) as number] as const);
+  for (const tensor of [planes, pixels]) tensor.dispose();
+  return {
+    what: `(x / 255 - mean) / std, channels first, of ${batch} × 224 × 224 × 3 bytes`,
+    ours: summarise(times.map(([ours]) => ours)),
+    peers: { PyTorch: summarise(times.map(([, theirs]) => theirs)) },
+    goal: '',
+  };
+});
+
 const ns = ({ median, min }: Timing) => `${Math.round(median)} (${Math.round(min)})`;
 const versions = [
   gpu.name,
@@ -296,7 +335,7 @@ const text = [
   '',
   '| operation | here | peer | its time | ratio | goal |',
   '|---|---|---|---|---|---|',
-  ...rows.flatMap(({ what, ours, peers, goal }) =>
+  ...[...rows, ...images].flatMap(({ what, ours, peers, goal }) =>
     Object.entries(peers).map(
       ([name, theirs]) =>
         `| ${what} | ${ns(ours)} | \`${name}\` | ${ns(theirs)} | ${(ours.median / theirs.median).toFixed(2)} | ${goal} |`,
