@@ -15,13 +15,14 @@ const sanitizers = {
     flags: ['-fsanitize=address,undefined', '-fno-sanitize-recover=undefined'],
     library: 'libasan.so',
     options: {
-      // Node and Python leak on purpose when they exit. PyTorch throws C++ exceptions through frames that are not
-      // instrumented. A small quarantine, because tests measure the memory of the process.
+      // Node and Python leak on purpose when they exit. PyTorch and ONNX Runtime throw C++ exceptions through frames
+      // that are not instrumented. A small quarantine, because tests measure the memory of the process.
       ASAN_OPTIONS:
         'detect_leaks=0:detect_odr_violation=0:alloc_dealloc_mismatch=0:allocator_may_return_null=1:handle_segv=0:quarantine_size_mb=4:thread_local_quarantine_size_kb=64',
       UBSAN_OPTIONS: 'print_stacktrace=1',
     },
-    suites: /^(unit\/|native\/|cuda\/|files\/|shared\/|interop\/(python\/[a-z]+\.|tvm-ffi\/|libraries\/))/,
+    suites:
+      /^(unit\/|native\/|cuda\/|files\/|shared\/|onnxruntime\/|conformance\/|interop\/(python\/[a-z-]+\.|tvm-ffi\/|libraries\/))/,
     // These tests need too much memory or time: sanitized memory is not reused at once, and 600 seconds of SIMD
     // comparisons find nothing more. native/load tests the addon of the package, not this one. compile runs compilers.
     without: /native\/(convert|large-blocks|load)|interop\/python\/lifetime|tvm-ffi\/compile/,
@@ -30,7 +31,7 @@ const sanitizers = {
     flags: ['-fsanitize=thread'],
     library: 'libtsan.so',
     options: { TSAN_OPTIONS: 'report_signal_unsafe=0:report_thread_leaks=0:ignore_noninstrumented_modules=1' },
-    suites: /(workers|crew|async|futures|reuse|lifetime|streams|callbacks)\.test\.js$/,
+    suites: /(workers|crew|async|futures|reuse|lifetime|streams|callbacks|onnxruntime\/runs)\.test\.js$/,
     without: /interop\/python\/lifetime|unit\//,
   },
 };
