@@ -1,7 +1,7 @@
 // npm run fuzz -- [core|adapters|workers|files|python|tvm-ffi] [--minutes n] [--seed s]: runs random operations against an oracle. Each run is a
 // separate process with its own seed, alternately with flags that make the garbage collector move objects and run
 // often. A failure prints its command and the last operations.
-import { mkdirSync, readFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { prepare } from './lib/needs.mjs';
 import { at, Missing, main, run } from './lib/steps.mjs';
@@ -37,12 +37,13 @@ await main(async () => {
   const end = Date.now() + Number(values.minutes) * 60_000;
   await prepare();
   mkdirSync(at('.cache'), { recursive: true });
-  const log = at('.cache/fuzz.log');
   let seed = values.seed === undefined ? Math.floor(Math.random() * 2 ** 31) : Number(values.seed);
   let operations = 0;
   for (let turn = 0; turn === 0 || (values.seed === undefined && Date.now() < end); turn++, seed++) {
     const flags = ['--expose-gc', ...(values.seed === undefined ? collectors[turn % collectors.length] : [])];
     for (const suite of names) {
+      // Named by this process, so that runs beside each other keep their last operations apart.
+      const log = at(`.cache/fuzz-${suite}-${process.pid}.log`);
       const args = [
         ...flags,
         at('build/tests/fuzz/run.js'),
@@ -58,6 +59,7 @@ await main(async () => {
         console.log(`last operations:\n${readFileSync(log, 'utf8').trimEnd().split('\n').slice(-40).join('\n')}`);
         return 1;
       }
+      rmSync(log);
       operations += Number(/(\d+) operations/.exec(output)?.[1] ?? 0);
       console.log(`${output.trim()} ${flags.slice(1).join(' ')}`);
     }
