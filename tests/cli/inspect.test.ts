@@ -1,17 +1,22 @@
 /** npx dlpack inspect: what it says about files of every format, of damaged ones, and the pictures that it writes. */
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, sep } from 'node:path';
 import { inflateSync } from 'node:zlib';
 import { Tensor } from 'dlpack';
 import { writeNpy, writeNpz, writeSafetensors } from 'dlpack/files';
 import { equal, ok } from '../assert.js';
-import { test } from '../harness.js';
+import { runtime, test } from '../harness.js';
 import { dlpack, root } from './dlpack.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'dlpack-inspect-'));
 process.on('exit', () => rmSync(folder, { recursive: true, force: true }));
 const at = (name: string): string => join(folder, name);
+
+/** Tests that need flags of Node. */
+const testOnNode = (name: string, body: () => void) => {
+  if (runtime === 'node') test(name, body);
+};
 
 /** The output for a file, whose path is replaced by its name. */
 function inspect(name: string, ...options: string[]): string {
@@ -182,7 +187,8 @@ test('inspect: weights of an ONNX model in other files and typed fields, and for
   const forged: [text: string, ...weight: number[][]][] = [
     ["'w' has 8 bytes, and float32 of shape [4] needs 16", shape, float32, field(9, new Array(8).fill(0))],
     ["'w' has the shape", field(1, 2 ** 60), float32],
-    ["'w' has the shape", field(1, new Array(300_000).fill(2)), float32],
+    ['more than 64 axes', field(1, new Array(300_000).fill(2)), float32],
+    ['more than 64 axes', new Array(65).fill(field(1, 1)).flat(), float32],
     ['not in the folder of the model', shape, float32, outside({ location: '../weights.bin' })],
     ['not in the folder of the model', shape, float32, outside({ location: '/etc/passwd' })],
     ["the length '-16'", shape, float32, outside({ location: 'weights.bin', length: '-16' })],
@@ -194,6 +200,41 @@ test('inspect: weights of an ONNX model in other files and typed fields, and for
     write('forged.onnx', ...weight);
     const { status, stderr } = dlpack(['inspect', at('forged.onnx'), '--stats']);
     ok(status === 1 && stderr.includes(text) && !/\n\s+at /.test(stderr), `${text}: ${stderr.slice(0, 500)}`);
+  }
+});
+
+testOnNode('inspect: ONNX models of more elements than any has are refused in a small heap', () => {
+  const weight = field(5, []);
+  const opset = field(8, []);
+  const input = (shape: number[]) => field(11, field(2, field(1, field(2, shape))));
+  const entries = Array.from({ length: 1_000_001 }, (_, i) => {
+    const key = i.toString(36).padStart(4, '0');
+    return Buffer.concat([Buffer.from([106, 6, 10, 4]), Buffer.from(key)]);
+  });
+  const repeated = (bytes: number[], count = 1_000_001) => Buffer.alloc(bytes.length * count, Uint8Array.from(bytes));
+  /** The start of a field with as many bytes. */
+  const long = (number: number, size: number) => Buffer.from([number * 8 + 2, ...varint(size)]);
+  const [size, half] = [200_000_000, 100_000_000];
+  const models: [text: string, ...parts: Buffer[]][] = [
+    ['more than 64 axes', long(7, size - 5), long(5, size - 10), long(1, size - 15)], // zeros: a hole of the file
+    ['more than 64 axes', Buffer.from(field(7, input(new Array(65).fill([10, 0]).flat())))],
+    ['more than 1000000 weights', long(7, 2_000_002), repeated(weight)],
+    ['more than 1000000 inputs', long(7, 2_000_002), repeated(field(11, []))],
+    ['more than 1000000 outputs', long(7, 2_000_002), repeated(field(12, []))],
+    ['more than 1000000 opsets', repeated(opset)],
+    ['more than 1000000 entries', long(7, 8_000_013), long(5, 8_000_008), ...entries],
+    ['its header has more than 100000000 bytes', long(7, half), repeated(field(1, []), half / 2)],
+  ];
+  for (const [text, ...parts] of models) {
+    writeFileSync(at('large.onnx'), Buffer.concat(parts));
+    if (parts.length === 3) truncateSync(at('large.onnx'), size);
+    const heap = ['--max-old-space-size=200'];
+    const { status, stderr } = dlpack(['inspect', at('large.onnx')], { node: heap });
+    equal(
+      [status, stderr.includes(text), /\n\s+at /.test(stderr)],
+      [1, true, false],
+      `${text}: ${stderr.slice(0, 500)}`,
+    );
   }
 });
 

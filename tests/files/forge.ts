@@ -28,16 +28,16 @@ export const edges: readonly bigint[] = [
   2n ** 64n - 1n,
 ];
 
-const pick = <T>(random: Random, items: readonly T[]): T => items[random.between(0, items.length - 1)] as T;
-const chance = (random: Random, percent: number): boolean => random.between(1, 100) <= percent;
+export const pick = <T>(random: Random, items: readonly T[]): T => items[random.between(0, items.length - 1)] as T;
+export const chance = (random: Random, percent: number): boolean => random.between(1, 100) <= percent;
 /** The value, and rarely an edge instead. */
-const maybe = (random: Random, value: number, percent = 8): number | bigint =>
+export const maybe = (random: Random, value: number, percent = 8): number | bigint =>
   chance(random, percent) ? pick(random, edges) : value;
-const several = <T>(random: Random, most: number, make: (i: number) => T): T[] =>
+export const several = <T>(random: Random, most: number, make: (i: number) => T): T[] =>
   Array.from({ length: random.between(0, most) }, (_, i) => make(i));
 
 /** Names, also names that mean something to JavaScript, to systems and to decoders. */
-const names = [
+export const names = [
   'x',
   'y',
   'a.weight',
@@ -51,7 +51,7 @@ const names = [
   '0',
 ];
 
-const lengths = (random: Random): number[] => {
+export const lengths = (random: Random): number[] => {
   const shape = several(random, chance(random, 3) ? 70 : 4, () => random.between(0, 5));
   if (chance(random, 6)) shape.push(Number(pick(random, edges)));
   return shape;

@@ -1,11 +1,14 @@
 /** The header of an ONNX model: inputs, outputs and weights. Skips the bytes of the weights. */
 
-import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
+import { closeSync, fstatSync, openSync } from 'node:fs';
 import { dirname, isAbsolute, join } from 'node:path';
 import { type DType, parseDType } from '../../dtype.js';
 import { FileFormatError } from '../../files/error.js';
+import { checkNames } from '../../files/limits.js';
+import { MAX_NDIM } from '../../layout.js';
 import { Tensor } from '../../tensor.js';
 import type { Contents, Listed } from './listed.js';
+import { type Field, ProtoFile } from './proto-file.js';
 
 /** The numbers of element types in a file. ONNX Runtime's C API has others from 24 on (`src/onnxruntime/dtypes.ts`). */
 const dtypes: Readonly<Record<number, DType>> = {
@@ -35,102 +38,6 @@ const dtypes: Readonly<Record<number, DType>> = {
 };
 const STRING = 8;
 
-/** A field of a protocol buffer message: a number, or the extent of its bytes in the file. */
-interface Field {
-  readonly number: number;
-  /** The number; for bytes, their count. */
-  readonly value: number;
-  readonly isBytes: boolean;
-  readonly start: number;
-  readonly end: number;
-}
-
-/** Reads through a window, so that weights of gigabytes between two fields are never read. */
-class ProtoFile {
-  private readonly window = new Uint8Array(1 << 16);
-  private windowStart = 0;
-  private windowEnd = 0;
-
-  constructor(
-    readonly path: string,
-    private readonly file: number,
-    readonly size: number,
-  ) {}
-
-  private byte(at: number): number {
-    if (at < this.windowStart || at >= this.windowEnd) {
-      this.windowStart = at;
-      this.windowEnd = at + readSync(this.file, this.window, 0, this.window.length, at);
-      if (this.windowEnd === at) throw this.malformed(at, 'the file ends inside a field');
-    }
-    return this.window[at - this.windowStart] as number;
-  }
-
-  malformed(at: number, problem: string): FileFormatError {
-    return new FileFormatError(this.path, at, `expected an ONNX model but ${problem}`);
-  }
-
-  /** A number of seven bits in each byte, and the position after it. */
-  private varint(at: number): { value: number; next: number } {
-    let value = 0;
-    let scale = 1;
-    for (let next = at; next < at + 10; next++, scale *= 128) {
-      const byte = this.byte(next);
-      value += (byte & 127) * scale;
-      if (byte < 128) return { value, next: next + 1 };
-    }
-    throw this.malformed(at, 'a number has more than ten bytes');
-  }
-
-  /** The fields of the message between two positions. */
-  *fields(start: number, end: number): Generator<Field> {
-    for (let at = start; at < end; ) {
-      const key = this.varint(at);
-      const number = Math.floor(key.value / 8);
-      const kind = key.value % 8;
-      if (number === 0) throw this.malformed(at, 'a field has the number 0');
-      if (kind === 0) {
-        const { value, next } = this.varint(key.next);
-        yield { number, value, isBytes: false, start: key.next, end: next };
-        at = next;
-        continue;
-      }
-      const length = kind === 2 ? this.varint(key.next) : { value: kind === 1 ? 8 : 4, next: key.next };
-      if (kind !== 1 && kind !== 2 && kind !== 5) throw this.malformed(at, `a field has the wire type ${kind}`);
-      at = length.next + length.value;
-      if (at > end) throw this.malformed(length.next, 'a field is longer than its message');
-      yield { number, value: length.value, isBytes: true, start: length.next, end: at };
-    }
-  }
-
-  bytes({ start, end }: { start: number; end: number }): Uint8Array {
-    const bytes = new Uint8Array(end - start);
-    for (let at = 0; at < bytes.length; ) {
-      const count = readSync(this.file, bytes, at, bytes.length - at, start + at);
-      if (count === 0) throw this.malformed(start + at, 'the file ends inside a field');
-      at += count;
-    }
-    return bytes;
-  }
-
-  /** Names and versions. A longer text is not what a reader of a list wants. */
-  text({ start, end }: Field): string {
-    return new TextDecoder().decode(this.bytes({ start, end: Math.min(end, start + 4096) }));
-  }
-
-  /** Numbers of a repeated field: packed into one field, or one of them. */
-  numbers(field: Field): number[] {
-    if (!field.isBytes) return [field.value];
-    const values: number[] = [];
-    for (let at = field.start; at < field.end; ) {
-      const { value, next } = this.varint(at);
-      values.push(value);
-      at = next;
-    }
-    return values;
-  }
-}
-
 export function readOnnx(path: string): Contents {
   const descriptor = openSync(path, 'r');
   try {
@@ -144,12 +51,16 @@ export function readOnnx(path: string): Contents {
 function readModel(file: ProtoFile, descriptor: number): Contents {
   const metadata: Record<string, unknown> = {};
   let graph: Field | null = null;
+  let opsets = 0;
   for (const field of file.fields(0, file.size)) {
     if (field.number === 1) metadata.ir_version = field.value;
     else if (field.number === 2) metadata.producer = file.text(field);
     else if (field.number === 3) metadata.producer_version = file.text(field);
     else if (field.number === 7) graph = field;
-    else if (field.number === 8) Object.assign(metadata, readOpset(file, field));
+    else if (field.number === 8) {
+      checkNames(file.path, field.start, ++opsets, 'opsets');
+      Object.assign(metadata, readOpset(file, field));
+    }
   }
   if (graph === null) throw file.malformed(0, 'it has no graph');
   const inputs: Listed[] = [];
@@ -157,10 +68,11 @@ function readModel(file: ProtoFile, descriptor: number): Contents {
   const weights: Listed[] = [];
   let nodes = 0;
   for (const field of file.fields(graph.start, graph.end)) {
+    const check = (count: number, what: string) => checkNames(file.path, field.start, count, what);
     if (field.number === 1) nodes++;
-    else if (field.number === 5) weights.push(readWeight(file, field));
-    else if (field.number === 11) inputs.push(readValueInfo(file, field));
-    else if (field.number === 12) outputs.push(readValueInfo(file, field));
+    else if (field.number === 5) check(weights.push(readWeight(file, field)), 'weights');
+    else if (field.number === 11) check(inputs.push(readValueInfo(file, field)), 'inputs');
+    else if (field.number === 12) check(outputs.push(readValueInfo(file, field)), 'outputs');
   }
   metadata.nodes = nodes;
   // Old models list their weights among the inputs, too.
@@ -188,6 +100,10 @@ function readOpset(file: ProtoFile, opset: Field): Record<string, number> {
   return { [domain === '' ? 'opset' : `opset ${domain}`]: version };
 }
 
+function addAxis<T>(file: ProtoFile, field: Field, shape: T[], length: T): void {
+  if (shape.push(length) > MAX_NDIM) throw file.malformed(field.start, `a tensor has more than ${MAX_NDIM} axes`);
+}
+
 const typeName = (number: number): string => dtypes[number] ?? (number === STRING ? 'string' : `ONNX type ${number}`);
 
 /** The elements that a weight without `raw_data` has in the field of its type, by the number of the field. */
@@ -201,7 +117,7 @@ function readWeight(file: ProtoFile, weight: Field): Listed {
   let typed = 0;
   const external = new Map<string, string>();
   for (const field of file.fields(weight.start, weight.end)) {
-    if (field.number === 1) for (const length of file.numbers(field)) shape.push(length);
+    if (field.number === 1) for (const length of file.numbers(field)) addAxis(file, field, shape, length);
     else if (field.number === 2) type = field.value;
     else if (field.number === 8) name = file.text(field);
     else if (field.number === 9) raw = field;
@@ -244,6 +160,7 @@ function readEntry(file: ProtoFile, entry: Field, into: Map<string, string>): vo
     else if (field.number === 2) value = file.text(field);
   }
   into.set(key, value);
+  checkNames(file.path, entry.start, into.size, 'entries for the data of a weight');
 }
 
 /** Null for a weight in the model itself. A file outside of the model's folder is none of the model's. */
@@ -292,7 +209,7 @@ function readValueInfo(file: ProtoFile, info: Field): Listed {
     for (const part of file.fields(tensor.start, tensor.end)) {
       if (part.number === 1) dtype = typeName(part.value);
       else if (part.number === 2)
-        for (const axis of file.fields(part.start, part.end)) shape.push(readAxis(file, axis));
+        for (const axis of file.fields(part.start, part.end)) addAxis(file, axis, shape, readAxis(file, axis));
     }
   }
   return { name, dtype, shape, nbytes: null, load: null };
