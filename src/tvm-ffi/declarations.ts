@@ -1,12 +1,12 @@
 /** TypeScript declarations from the metadata of a kernel library. */
 
 import { node } from '../native/load/node-modules.js';
+import { functionNames } from './function-names.js';
 import { ffi } from './library.js';
 import { describeFunction, loadModule } from './module.js';
 import { callBuiltin, library } from './native-values.js';
 import { describeType, findType, MemberFlag } from './objects/types.js';
 
-const { readFileSync } = node.fs;
 const { basename } = node.path;
 
 /** The type schema of TVM-FFI: a name and its parameters. */
@@ -87,13 +87,6 @@ function signatureOf({ named_args, args }: Schema, skip: number): { parameters: 
       .join(', '),
     result: result.type === 'None' ? 'void' : declare(result, true),
   };
-}
-
-/** The names of the functions that a file exports for TVM-FFI. Finds symbols by their prefix, in any file format. */
-export function functionNames(path: string): string[] {
-  const text = readFileSync(path, 'latin1');
-  const names = [...text.matchAll(/\0__tvm_ffi_([A-Za-z][\w.]*)(?=\0)/g)].map((match) => match[1] as string);
-  return [...new Set(names)].filter((name) => name !== 'main').sort();
 }
 
 /** The schema in the metadata of a function, field or method; null if there is none. */

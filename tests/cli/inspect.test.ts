@@ -1,5 +1,14 @@
 /** npx dlpack inspect: what it says about files of every format, of damaged ones, and the pictures that it writes. */
-import { mkdtempSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
+import {
+  closeSync,
+  mkdtempSync,
+  openSync,
+  readFileSync,
+  rmSync,
+  truncateSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, sep } from 'node:path';
 import { inflateSync } from 'node:zlib';
@@ -283,6 +292,35 @@ test('inspect: the functions of a kernel library, which it does not load', async
   const fake = Buffer.concat([Buffer.from('\x7fELF'), Buffer.from('\0__tvm_ffi_add_one\0__tvm_ffi_nop\0')]);
   writeFileSync(at('kernels.so'), fake);
   equal(inspect('kernels.so'), 'kernels.so: kernel library, 2 functions\n\n  add_one\n  nop\n');
+});
+
+test('inspect: the functions of a library of gigabytes, in one part of it and across two', () => {
+  const name = `f${'o'.repeat(60_000)}`;
+  const file = openSync(at('large.so'), 'w');
+  const write = (text: string, offset: number) => writeSync(file, text, offset, 'latin1');
+  write('\x7fELF\0__tvm_ffi_first\0__tvm_ffi_main\0__tvm_ffi_1\0', 0);
+  for (let cut = 1; cut < 16; cut++) write(`\0__tvm_ffi_cut${cut}\0`, (cut << 20) - cut);
+  write(`\0__tvm_ffi_${name}\0`, (20 << 20) - 50_000);
+  write('\0__tvm_ffi_last\0', 2 ** 32);
+  write('\0__tvm_ffi_endless', 2 ** 32 + 100);
+  closeSync(file);
+  const { functions } = JSON.parse(inspect('large.so', '--json')) as { functions: string[] };
+  const cuts = Array.from({ length: 15 }, (_, i) => `cut${i + 1}`);
+  equal(functions, [...cuts, 'first', name, 'last'].sort());
+  rmSync(at('large.so'));
+});
+
+test('inspect: a library of more functions than any has is refused', () => {
+  const many = Array.from({ length: 1_000_001 }, (_, i) => `\0__tvm_ffi_f${i}`);
+  const long = Array.from({ length: 4000 }, (_, i) => `\0__tvm_ffi_f${i}${'o'.repeat(30_000)}`);
+  for (const [names, text] of [
+    [many, 'more than 1000000 functions'],
+    [long, 'the names of functions have more than 100000000 bytes'],
+  ] as const) {
+    writeFileSync(at('many.so'), `\x7fELF${names.join('')}\0`, 'latin1');
+    const { status, stderr } = dlpack(['inspect', at('many.so')]);
+    equal([status, stderr.includes(text)], [1, true], stderr);
+  }
 });
 
 test('inspect: other files, names that a terminal would obey, and wrong usage', async () => {

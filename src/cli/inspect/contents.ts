@@ -12,7 +12,7 @@ import {
   type TensorFile,
 } from '../../files/node/index.js';
 import type { Tensor } from '../../tensor.js';
-import { functionNames } from '../../tvm-ffi/declarations.js';
+import { functionNames } from '../../tvm-ffi/function-names.js';
 import type { Contents, Listed } from './listed.js';
 import { readOnnx } from './onnx.js';
 
