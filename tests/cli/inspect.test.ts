@@ -1,6 +1,7 @@
 /** npx dlpack inspect: what it says about files of every format, of damaged ones, and the pictures that it writes. */
 import {
   closeSync,
+  ftruncateSync,
   mkdtempSync,
   openSync,
   readFileSync,
@@ -15,6 +16,7 @@ import { inflateSync } from 'node:zlib';
 import { Tensor } from 'dlpack';
 import { writeNpy, writeNpz, writeSafetensors } from 'dlpack/files';
 import { equal, ok } from '../assert.js';
+import { gguf, safetensors } from '../files/bytes.js';
 import { runtime, test } from '../harness.js';
 import { dlpack, root } from './dlpack.js';
 
@@ -244,6 +246,61 @@ testOnNode('inspect: ONNX models of more elements than any has are refused in a 
       [1, true, false],
       `${text}: ${stderr.slice(0, 500)}`,
     );
+  }
+});
+
+/** As large a file as a disk that is not full may hold, with holes, which Windows would fill. */
+const withHoles = process.platform === 'win32' ? () => undefined : testOnNode;
+
+withHoles('inspect: files of 100 GB take as much memory as small ones', () => {
+  const peak = `data:text/javascript,${encodeURIComponent(
+    `import { readFileSync } from 'node:fs';
+    process.on('exit', () => process.stderr.write(/VmHWM:\\s+(\\d+)/.exec(readFileSync('/proc/self/status', 'utf8'))[1]));`,
+  )}`;
+  const isLinux = process.platform === 'linux';
+  /** What the file holds, and the peak of the memory in MiB. */
+  const look = (name: string) => {
+    const { status, stdout, stderr } = dlpack(['inspect', at(name)], { node: isLinux ? ['--import', peak] : [] });
+    equal(status, 0, stderr);
+    return { stdout, peak: Number(stderr) / 1024 };
+  };
+  const write = (name: string, size: number, head: Uint8Array, tail = new Uint8Array()) => {
+    const file = openSync(at(name), 'w');
+    writeSync(file, head);
+    ftruncateSync(file, head.length + size);
+    writeSync(file, tail, 0, tail.length, head.length + size);
+    closeSync(file);
+  };
+  const makers: Record<string, (name: string, length: number) => void> = {
+    safetensors(name, length) {
+      const w = { dtype: 'F32', shape: [length], data_offsets: [0, 4 * length] };
+      write(name, 4 * length, safetensors({ w }, new Uint8Array()));
+    },
+    gguf(name, length) {
+      const head = gguf([], [{ name: 'w', dims: [length], type: 0, offset: 0 }], new Uint8Array());
+      write(name, 4 * length, head);
+    },
+    onnx(name, length) {
+      const size = 4 * length;
+      const within = (number: number, content: number[], more: number) => [
+        ...[number * 8 + 2, ...varint(content.length + more)],
+        ...content,
+      ];
+      const output = field(12, [...field(1, 'y')]);
+      const raw = [...field(1, length), ...field(2, 1), ...field(8, 'w'), ...within(9, [], size)];
+      const head = within(7, within(5, raw, size), size + output.length);
+      write(name, size, Uint8Array.from(head), Uint8Array.from(output));
+    },
+  };
+  for (const [format, make] of Object.entries(makers)) {
+    make(`small.${format}`, 4);
+    make(`large.${format}`, 25e9);
+    const [small, large] = [look(`small.${format}`), look(`large.${format}`)];
+    ok(small.stdout.includes('w  float32 [4]') && small.stdout.includes('16 bytes'), small.stdout);
+    ok(large.stdout.includes('w  float32 [25000000000]    100 GB'), large.stdout);
+    if (format === 'onnx') ok(large.stdout.includes('y  no tensor'), large.stdout);
+    if (isLinux) ok(large.peak < small.peak + 30, `${format}: ${small.peak} MiB and ${large.peak} MiB`);
+    rmSync(at(`large.${format}`));
   }
 });
 

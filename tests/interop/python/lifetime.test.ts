@@ -37,16 +37,13 @@ for (const [library, names] of Object.entries(loops)) {
   }
 }
 
-/**
- * Results that no one keeps stay until the collector runs. When it does is up to the engine, and on a busy machine its threads
- * lag behind. Without a price all of them would stay, so that a third less shows that the collector knows of them.
- */
-const mostOf = (all: number): number => (all * 2) / 3;
+/** Of 4,000 MiB. Idle or busy, Node takes up to 150 MiB, Deno 220 and Bun 390. */
+const MOST_DROPPED_MIB = 500;
 
 testWith(missing.numpy as string | false, 'results that no one keeps do not pile up', () => {
   const { output } = runChild(import.meta.url, './children/peak.js', { args: ['dropped'] });
   const grown = resultOf<number>(output);
-  ok(grown < mostOf(3000), `${grown} MiB of 3000`);
+  ok(grown < MOST_DROPPED_MIB, `${grown} MiB of 4000`);
 });
 
 for (const library of ['numpy', 'torch']) {
@@ -56,6 +53,12 @@ for (const library of ['numpy', 'torch']) {
     ok(grown < 1000, `${grown} MiB of 3000`);
   });
 }
+
+/**
+ * In one tick they stay until the collector runs. When it does is up to the engine, and on a busy machine its threads
+ * lag behind. Without a price all of them would stay, so that a third less shows that the collector knows of them.
+ */
+const mostOf = (all: number): number => (all * 2) / 3;
 
 for (const loop of ['numpy', 'small numpy', 'torch']) {
   const lacks = missing[loop.includes('torch') ? 'torch' : 'numpy'] as string | false;

@@ -51,7 +51,7 @@ async function drop(): Promise<void> {
   const { ones } = python().import('numpy');
   await callAsync(ones, 2 ** 17);
   const before = peakMiB();
-  for (let i = 0; i < 3000; i++) await callAsync(ones, 2 ** 17);
+  for (let i = 0; i < 4000; i++) await callAsync(ones, 2 ** 17);
   console.log(`RESULT ${JSON.stringify(Math.round(peakMiB() - before))}`);
 }
 
