@@ -11,6 +11,7 @@ export interface Buffer {
   readonly mapState: string;
   mapAsync(mode: number): Promise<void>;
   getMappedRange(): ArrayBuffer;
+  unmap(): void;
   destroy(): void;
 }
 
@@ -19,7 +20,11 @@ export interface Device {
     writeBuffer(buffer: Buffer, offset: number, data: Uint8Array): void;
     submit(commands: readonly object[]): void;
   };
-  createBuffer(descriptor: { readonly size: number; readonly usage: number }): Buffer;
+  createBuffer(descriptor: {
+    readonly size: number;
+    readonly usage: number;
+    readonly mappedAtCreation?: boolean;
+  }): Buffer;
   createCommandEncoder(): {
     copyBufferToBuffer(from: Buffer, fromOffset: number, to: Buffer, toOffset: number, size: number): void;
     finish(): object;
@@ -39,13 +44,15 @@ export function devicesOf({ gpuDevices }: Environment): readonly [Device, Device
 
 const padded = (length: number): number => Math.max(4, Math.ceil(length / 4) * 4);
 
-/** A buffer that follows 4.3.2, with these bytes. */
-export function bufferOf(device: Device, bytes: Uint8Array): Buffer {
-  const usage = Usage.storage | Usage.copySource | Usage.copyTarget;
-  const buffer = device.createBuffer({ size: padded(bytes.length), usage });
-  const data = new Uint8Array(buffer.size);
-  data.set(bytes);
-  device.queue.writeBuffer(buffer, 0, data);
+/** A buffer that follows 4.3.2, with these bytes. `usage` may leave out COPY_DST. */
+export function bufferOf(
+  device: Device,
+  bytes: Uint8Array,
+  usage: number = Usage.storage | Usage.copySource | Usage.copyTarget,
+): Buffer {
+  const buffer = device.createBuffer({ size: padded(bytes.length), usage, mappedAtCreation: true });
+  new Uint8Array(buffer.getMappedRange()).set(bytes);
+  buffer.unmap();
   return buffer;
 }
 

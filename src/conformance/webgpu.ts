@@ -5,7 +5,7 @@ import { type Case, casesFrom, expect, must, passes, type Row, skip, thrown } fr
 import type { Environment } from './environment.js';
 import { flagsOf, type Producer, type ProducerContext, release } from './exports.js';
 import { type Buffer, bufferOf, type Device, devicesOf, readBuffer, Usage } from './gpu.js';
-import { absent, type Changes, type Probe, probe } from './probe.js';
+import { absent, type Changes, type Probe, type ProbeOptions, probe } from './probe.js';
 import { matrix, type Recipe, recipes, widthOf } from './recipes.js';
 import { checkManaged, dlpack, gather, holds, IS_COPIED, placesOf, READ_ONLY } from './reference.js';
 import { hasForm, type Subject, type Taken } from './subject.js';
@@ -50,6 +50,15 @@ async function withExport(
   }
 }
 
+/** The export of a tensor that was disposed after it. */
+function disposed(context: ProducerContext, device: Device): ManagedTensor {
+  const tensor = makeOn(context, device);
+  const managed = exported(tensor);
+  if (context.producer.dispose === undefined) skip('its tensors cannot be disposed');
+  context.producer.dispose(tensor);
+  return managed;
+}
+
 const refuses = (id: string, section: string, title: string, request: object): Row<ProducerContext> =>
   must(id, section, title, (context) => {
     const tensor = makeOn(context, devicesOf(context.environment)[0]);
@@ -73,6 +82,7 @@ const producerRows: readonly Row<ProducerContext>[] = [
     (context) =>
       withExport(context, undefined, (managed) => {
         const { usage, size, mapState } = gpuOf(managed).gpuBuffer;
+        expect(managed.byteOffset % 4 === 0, 'a byteOffset that 4 divides', `it is ${managed.byteOffset}`);
         expect((usage & needed) === needed, 'STORAGE | COPY_SRC', `usage is ${usage}`);
         expect(size % 4 === 0, 'a size that 4 divides', `it is ${size}`);
         expect(mapState === 'unmapped', 'a buffer that is not mapped', `it is ${mapState}`);
@@ -137,12 +147,36 @@ const producerRows: readonly Row<ProducerContext>[] = [
   refuses('gp.only', '2', 'refuses native: "only"', { native: 'only' }),
   must('gp.lifetime', '4.3.4', 'does not destroy the buffer before the deleter', async (context) => {
     const [device] = devicesOf(context.environment);
-    const tensor = makeOn(context, device);
-    const managed = exported(tensor);
-    if (context.producer.dispose === undefined) skip('its tensors cannot be disposed');
-    context.producer.dispose(tensor);
+    const managed = disposed(context, device);
     await checkElements(device, managed);
     release(managed);
+  }),
+  must(
+    'gp.lifetime.recycle',
+    '4.3.4',
+    'does not give the buffer to another tensor before the deleter',
+    async (context) => {
+      const [device] = devicesOf(context.environment);
+      const { dispose } = context.producer;
+      if (dispose === undefined) skip('its tensors cannot be disposed');
+      const managed = disposed(context, device);
+      const other = { ...matrix, bytes: matrix.bytes.map((byte) => byte ^ 0x3f) };
+      const made = Array.from({ length: 4 }, () => makeOn(context, device, other));
+      await checkElements(device, managed);
+      release(managed);
+      for (const tensor of made) dispose(tensor);
+    },
+  ),
+  must('gp.deleter.twice', '5.3', 'tolerates a second call of its deleter', async (context) => {
+    const [device] = devicesOf(context.environment);
+    const tensor = makeOn(context, device);
+    const [first, second] = [exported(tensor), exported(tensor)];
+    if (first.deleter == null) skip('its exports have no deleter');
+    release(first);
+    passes('a second call that does nothing', () => release(first));
+    context.producer.dispose?.(tensor);
+    await checkElements(device, second);
+    release(second);
   }),
   must('gp.lost', '4.3.5', 'refuses when its GPUDevice was lost', async (context) => {
     const { makeGPUDevice } = context.environment;
@@ -156,9 +190,13 @@ const producerRows: readonly Row<ProducerContext>[] = [
 ];
 
 /** A probe with the elements of the matrix in a GPUBuffer. */
-function gpuProbe(device: Device, changes: (data: GpuData) => Changes = () => ({})): Probe {
+function gpuProbe(
+  device: Device,
+  changes: (data: GpuData) => Changes = () => ({}),
+  options: Pick<ProbeOptions, 'wrap' | 'onDelete'> = {},
+): Probe {
   const data = { gpuBuffer: bufferOf(device, matrix.bytes), gpuDevice: device };
-  return probe({ changes: { data, device: { type: 15, id: 0 }, ...changes(data) }, copies: false });
+  return probe({ ...options, changes: { data, device: { type: 15, id: 0 }, ...changes(data) }, copies: false });
 }
 
 const accepts = (
@@ -180,14 +218,20 @@ const accepts = (
 const refusesData = (id: string, section: string, title: string, changes: (data: GpuData) => Changes) =>
   must<ConsumerContext>(id, section, title, async (context) => {
     const [device] = devicesOf(context.environment);
-    device.pushErrorScope('validation');
-    try {
-      await checkRefused(context, gpuProbe(device, changes));
-    } finally {
-      const error = await device.popErrorScope();
-      expect(error === null, 'no validation error', `the GPUDevice reports ${error?.message}`);
-    }
+    await withoutErrors(device, async () => void (await checkRefused(context, gpuProbe(device, changes))));
   });
+
+/** Runs `body`, which must not make the GPUDevice report an error. */
+async function withoutErrors(device: Device, body: () => Promise<void>): Promise<void> {
+  device.pushErrorScope('validation');
+  let reported: { readonly message: string } | null = null;
+  try {
+    await body();
+  } finally {
+    reported = await device.popErrorScope();
+  }
+  expect(reported === null, 'no validation error', `the GPUDevice reports ${reported?.message}`);
+}
 
 const consumerRows: readonly Row<ConsumerContext>[] = [
   accepts('gk.values', '4.3', 'takes a tensor in a GPUBuffer', () => ({})),
@@ -206,6 +250,69 @@ const consumerRows: readonly Row<ConsumerContext>[] = [
     () => ({ shape: [2, 2], byteOffset: 4 }),
     [1, 2, 4, 5],
   ),
+  accepts(
+    'gk.layout.flip',
+    '3.7',
+    'reads a reversed tensor',
+    () => ({ shape: [6], strides: [-1], byteOffset: 20 }),
+    [5, 4, 3, 2, 1, 0],
+  ),
+  accepts(
+    'gk.layout.broadcast',
+    '3.7',
+    'reads repeated rows',
+    () => ({ strides: [0, 1], byteOffset: 12 }),
+    [3, 4, 5, 3, 4, 5],
+  ),
+  accepts('gk.layout.step', '3.7', 'reads every second element', () => ({ shape: [3], strides: [2] }), [0, 2, 4]),
+  accepts('gk.layout.scalar', '3.6', 'reads a scalar', () => ({ shape: [], strides: [], byteOffset: 8 }), [2]),
+  accepts('gk.layout.empty', '3.12', 'takes a tensor without elements', () => ({ shape: [0, 3] }), []),
+  must('gk.usage', '4.3.2', 'uses a buffer only as its usage allows', async (context) => {
+    const [device] = devicesOf(context.environment);
+    const gpuBuffer = bufferOf(device, matrix.bytes, needed);
+    await withoutErrors(device, async () => {
+      const tested = gpuProbe(device, () => ({ data: { gpuBuffer, gpuDevice: device } }));
+      const taken = passes('a tensor', () => consume(context, tested.producer));
+      await checkTaken(taken);
+      taken.release();
+      await checkDeleted(tested);
+    });
+  }),
+  must('gk.once', '5.1', 'refuses a managed tensor that it consumed before', async (context) => {
+    const [device] = devicesOf(context.environment);
+    let first: unknown;
+    const tested = gpuProbe(device, undefined, {
+      wrap: (managed) => {
+        first ??= managed;
+        return first;
+      },
+    });
+    const taken = passes('a tensor', () => consume(context, tested.producer));
+    thrown('an error', () => consume(context, tested.producer).release());
+    taken.release();
+    await checkDeleted(tested);
+  }),
+  must('gk.submitted', '4.3.4', 'has submitted its work when it calls the deleter', async (context) => {
+    const [device] = devicesOf(context.environment);
+    const destroy = () => (tested.answer.data as GpuData).gpuBuffer.destroy();
+    const tested: Probe = gpuProbe(device, undefined, { onDelete: destroy });
+    await withoutErrors(device, async () => {
+      const taken = passes('a tensor', () => consume(context, tested.producer));
+      const reading = taken.bytes();
+      taken.release();
+      expect(holds(matrix, await reading), `the bytes ${matrix.bytes}`, `received ${await reading}`);
+      await checkDeleted(tested);
+    });
+  }),
+  must('gk.reexport.order', '5.6', 'keeps the first tensor until its own export was released', async (context) => {
+    const tested = gpuProbe(devicesOf(context.environment)[0]);
+    const taken = passes('a tensor', () => consume(context, tested.producer));
+    const managed = exported((taken.tensor ?? skip('the library is no producer itself')) as Producer);
+    taken.release();
+    expect(tested.deleted === 0, 'no call of the first deleter', `it had ${tested.deleted}`);
+    release(managed);
+    if (managed.deleter != null) await checkDeleted(tested);
+  }),
   must('gk.device.other', '4.3.1', 'refuses a tensor of another GPUDevice, or stages it', async (context) => {
     const [first, second] = devicesOf(context.environment);
     const tested = gpuProbe(second);
@@ -228,6 +335,11 @@ const consumerRows: readonly Row<ConsumerContext>[] = [
   })),
   refusesData('gk.bad.bare', '3.4', 'refuses a bare GPUBuffer', ({ gpuBuffer }) => ({ data: gpuBuffer })),
   refusesData('gk.bad.outside', '3.11', 'refuses elements behind the buffer', () => ({ byteOffset: 4 })),
+  refusesData('gk.bad.unaligned', '4.3.2', 'refuses a byteOffset inside an element', () => ({
+    shape: [1],
+    strides: [1],
+    byteOffset: 2,
+  })),
   refusesData('gk.bad.before', '3.11', 'refuses elements before the buffer', () => ({ strides: [-3, 1] })),
   refusesData('gk.bad.version', '3.2', 'refuses another major version', () => ({ version: [2, 0] })),
   refusesData('gk.bad.address', '3.9', 'refuses an address on WebGPU', () => ({ data: 4096n })),
