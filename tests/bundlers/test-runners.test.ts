@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { equal, ok } from '../assert.js';
 import { test, testWith } from '../harness.js';
 import { makeProject, modules, node, run, runtimePath, tool } from './project.js';
@@ -66,6 +67,42 @@ test('matchers and equality in Jest and Vitest', () => {
   });
   const vitestOutput = tool('vitest/vitest.mjs', ['run', ...patience], vitest);
   ok(/Tests +1 passed/.test(vitestOutput), vitestOutput);
+});
+
+/** The programs of docs/guides/conformance.md, over a library that follows the protocol. */
+const conformanceGuide = readFileSync(new URL('../../../docs/guides/conformance.md', import.meta.url), 'utf8');
+const conformanceFile = (runner: string): string =>
+  [...conformanceGuide.matchAll(/```js fragment[^\n]*\n([\s\S]*?)```/g)]
+    .map(([, program = '']) => program)
+    .find((program) => program.includes(`from '${runner}'`)) ?? '';
+const conformanceSubject = `import { Tensor } from 'dlpack';
+export default {
+  name: 'dlpack',
+  producer: {
+    make: ({ dtype, shape, bytes }) =>
+      dtype.code === 2 && dtype.bits === 32 && dtype.lanes === 1
+        ? Tensor.wrap(new Float32Array(bytes.slice().buffer), { shape: [...shape] })
+        : null,
+  },
+};`;
+
+test('the cases of dlpack/conformance in node:test, Jest and Vitest, as the guide shows', () => {
+  const projectFor = (name: string, runner: string) =>
+    makeProject(name, {
+      'subject.mjs': conformanceSubject,
+      'conformance.test.mjs': conformanceFile(runner),
+      'jest.config.js': "export default { testEnvironment: 'node', transform: {}, testMatch: ['**/*.test.mjs'] };",
+    });
+  const passed = (output: string, pattern: RegExp) => {
+    const count = Number(pattern.exec(output)?.[1]);
+    ok(count > 60, output.slice(-2000));
+  };
+  passed(node(['--test', '--test-reporter=tap'], projectFor('kit-node', 'node:test')), /^# pass (\d+)$/m);
+  const vitest = projectFor('kit-vitest', 'vitest');
+  passed(tool('vitest/vitest.mjs', ['run', ...patience], vitest), /Tests +(\d+) passed/);
+  const flags = { NODE_OPTIONS: '--experimental-vm-modules' };
+  const jest = projectFor('kit-jest', '@jest/globals');
+  passed(tool('jest/bin/jest.js', jestFlags, jest, flags), /Tests: .*?(\d+) passed/);
 });
 
 const bun = runtimePath('bun/bin/bun');
