@@ -21,7 +21,7 @@ async function work(rank: number, store: string): Promise<void> {
     kwargs({ backend: 'gloo', init_method: `file://${store}`, rank, world_size: RANKS }),
   );
   const gradients = Tensor.from([rank + 1, 10 * (rank + 1), 0.5], { dtype: 'float32' });
-  await callAsync(dist.all_reduce, torch.from_dlpack(gradients)); // the event loop turns while ranks wait for each other
+  await callAsync(dist.all_reduce, torch.from_dlpack(gradients)); // the event loop keeps running while ranks wait for each other
   console.log(`rank ${rank}: ${gradients.data.join(' ')}`); // rank 0: 3 30 1, and rank 1: 3 30 1
   dist.destroy_process_group();
   process.disconnect?.(); // the channel to the parent would keep this process alive

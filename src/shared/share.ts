@@ -24,7 +24,7 @@ export interface DescribeOptions {
   copy?: boolean;
   /**
    * true: `openTensor` maps the memory so that it cannot be written. On Linux memory without a name is also
-   * sealed for good: no other process can open it for writing by whatever way, and only this process still writes it.
+   * sealed for good: no other process can open it for writing, and only this process still writes it.
    * Memory with a name becomes a read-only file, which a program of the same user can make writable again.
    */
   readonly?: boolean;

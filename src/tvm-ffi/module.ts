@@ -49,7 +49,7 @@ export function implementsFunction(module: object, name: string): boolean {
   return callBuiltin('ffi.ModuleImplementsFunction', [checkModule(module), name, true]) as boolean;
 }
 
-/** Makes the functions of one module found through another. */
+/** Adds `imported` to the modules that `module` searches. */
 export function importModule(module: object, imported: object): void {
   callBuiltin('ffi.ModuleImportModule', [checkModule(module), checkModule(imported)]);
 }
@@ -64,7 +64,7 @@ export interface ModuleDescription {
   readonly source: string;
 }
 
-/** What a module says about itself. */
+/** Describes a module: its kind, imports and source. */
 export function describeModule(module: object): ModuleDescription {
   const checked = checkModule(module);
   const { imports_: imports } = asObject(checked) as { imports_?: readonly FFIObject[] };

@@ -73,7 +73,7 @@ export function checkConvertible(from: DTypeInfo, to: DTypeInfo): void {
   if (from.base === 'float128' || to.base === 'float128') {
     throw new UnsupportedDTypeError(
       'float128',
-      `Expected dtypes that JavaScript has values for but received a cast from '${from.name}' to '${to.name}'; float128 can be copied, not converted`,
+      `Expected a cast between dtypes with JavaScript values but received one from '${from.name}' to '${to.name}'; such tensors can be copied but not cast`,
     );
   }
 }

@@ -104,8 +104,7 @@ export function toFunction(fn: FFICallback): FFIFunction {
 }
 
 /**
- * The same native function or object, but an Array or Map that the function, a field, a method or an element is becomes
- * an `ArrayView` or `MapView` instead of a copy.
+ * Returns the same function or object, but its arrays and maps are live views (`ArrayView`, `MapView`) instead of copies.
  */
 export function live(fn: FFICallback): FFIFunction;
 export function live<T extends List | Dict>(container: T): T;
