@@ -112,7 +112,11 @@ export function checkOut(out: Descriptor, shape: readonly number[]): void {
 export function checkPlaces({ shape, strides, size }: Descriptor): void {
   // NumPy's arrays without elements have strides of zero; they repeat nothing.
   if (size === 0 || !strides.some((stride, axis) => stride === 0 && (shape[axis] as number) > 1)) return;
-  throw new LayoutError('Expected a place of its own for each element but this tensor is broadcast, so several indices share one; write to a copy()', shape, strides);
+  throw new LayoutError(
+    'Expected a place of its own for each element but this tensor is broadcast, so several indices share one; write to a copy()',
+    shape,
+    strides,
+  );
 }
 
 /** Two storages can share one memory: an import and its source, `Tensor.wrap(x.data)` and `x`, shared buffers. */

@@ -126,7 +126,7 @@ test('errors say which tensor does not fit', () => {
   throws('TypeError', 'for out', () => Tensor.stack([x], { out: new Float64Array(2) as never }));
   const fixed = Tensor.wrap(new Float64Array(2), { shape: [1, 2], readonly: true });
   throws('ReadOnlyError', 'out', () => Tensor.stack([x], { out: fixed }));
-  throws('LayoutError', 'one place for each element', () =>
+  throws('LayoutError', 'several indices share one', () =>
     Tensor.stack([x, x], { out: x.expandDims(0).broadcastTo([2, 2]) }),
   );
 });
@@ -207,7 +207,7 @@ test('full and arange: out receives the elements and is the result', () => {
   throws('TypeError', "received 'device'", () => Tensor.arange(3, 'int16', { out: odd, device: 'cpu' } as never));
   const fixed = Tensor.wrap(new Int16Array(3), { readonly: true });
   throws('ReadOnlyError', 'out', () => Tensor.full([3], 1, 'int16', { out: fixed }));
-  throws('LayoutError', 'one place for each element', () =>
+  throws('LayoutError', 'several indices share one', () =>
     Tensor.arange(2, 'int16', { out: Tensor.zeros([1], 'int16').broadcastTo([2]) as never }),
   );
   equal(memory.slice(1).toArray(), [0, 1, 2, 3, 4, 5], 'nothing is written before an error');
