@@ -50,6 +50,7 @@ napi_value AttachTvmFfi(napi_env env, napi_callback_info info);
 
 // onnxruntime/context.cc
 napi_value LoadOnnxRuntime(napi_env env, napi_callback_info info);
+napi_value ReserveOnnxRuntime(napi_env env, napi_callback_info info);
 napi_value AttachOnnxRuntime(napi_env env, napi_callback_info info);
 
 // python/calls/operations.cc

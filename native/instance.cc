@@ -169,6 +169,7 @@ static const NamedFunction kPartFunctions[] = {{"startPython", python::StartPyth
                                                {"loadTvmFfi", LoadTvmFfi},
                                                {"attachTvmFfi", AttachTvmFfi},
                                                {"loadOnnxRuntime", LoadOnnxRuntime},
+                                               {"reserveOnnxRuntime", ReserveOnnxRuntime},
                                                {"attachOnnxRuntime", AttachOnnxRuntime},
                                                {}};
 

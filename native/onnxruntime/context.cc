@@ -153,6 +153,10 @@ napi_value LoadOnnxRuntime(napi_env env, napi_callback_info info) {
   return LoadFrom(env, info, onnxruntime::LoadLibrary);
 }
 
+napi_value ReserveOnnxRuntime(napi_env env, napi_callback_info info) {
+  return LoadFrom(env, info, onnxruntime::ReserveName);
+}
+
 // attachOnnxRuntime(): the functions of one instance with what the library is, or a string with the reason of a
 // failure.
 napi_value AttachOnnxRuntime(napi_env env, napi_callback_info info) {

@@ -82,12 +82,15 @@ const char* Prepare() {
 const char* LoadLibrary(const char* path) {
   platform::MutexScope scope(&mutex);
   if (is_loaded) return nullptr;
-  // By the name under which loaders know version 1. A second library with that name would break onnxruntime-node, and
-  // two have two pools of threads.
-  void* handle = platform::FindLoadedLibrary(DLPACK_ONNXRUNTIME, platform::Symbols::kLocal);
-  if (handle == nullptr && *path == '\0') return "no ONNX Runtime is loaded in this process";
-  if (handle == nullptr) handle = platform::OpenLibrary(path, platform::Symbols::kLocal, failure, sizeof(failure));
-  if (handle == nullptr) return failure;
+  void* handle;
+  if (*path == '\0') {
+    // By the name under which loaders know version 1.
+    handle = platform::FindLoadedLibrary(DLPACK_ONNXRUNTIME, platform::Symbols::kLocal);
+    if (handle == nullptr) return "no ONNX Runtime is loaded in this process";
+  } else {
+    handle = platform::OpenLibrary(path, platform::Symbols::kLocal, failure, sizeof(failure));
+    if (handle == nullptr) return failure;
+  }
   const ApiBase* (*get_base)();
   if (!platform::Find(handle, "OrtGetApiBase", &get_base)) return "it has no function OrtGetApiBase";
   const char* problem = Resolve(get_base());
@@ -96,6 +99,11 @@ const char* LoadLibrary(const char* path) {
   platform::FindLibraryOf(reinterpret_cast<const void*>(get_base), loaded_path, sizeof(loaded_path));
   is_loaded = true;
   return nullptr;
+}
+
+const char* ReserveName(const char* path) {
+  void* handle = platform::OpenLibrary(path, platform::Symbols::kLocal, failure, sizeof(failure));
+  return handle == nullptr ? failure : nullptr;
 }
 
 const char* LibraryPath() {

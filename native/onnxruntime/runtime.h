@@ -22,9 +22,13 @@ struct Library {
 // Set once by LoadLibrary, before any other function of this folder runs.
 extern Library library;
 
-// Uses the library that the process has loaded already, or opens the one at this path. An empty path means only the
-// loaded one. NULL, or the reason of a failure. Any thread.
+// Opens the library at this path and uses it. An empty path means the one that the process has loaded already. NULL, or
+// the reason of a failure. Any thread.
 const char* LoadLibrary(const char* path);
+
+// Opens the library at this path without using it, so that the loader finds it, and not one that is opened later, by
+// the name that all have. NULL, or the reason of a failure. Any thread.
+const char* ReserveName(const char* path);
 
 // The file of the library. Any thread.
 const char* LibraryPath();

@@ -123,6 +123,8 @@ export interface Binding {
   attachTvmFfi<T>(onCall: () => void): T | string;
   /** Returns an error text, or undefined. An empty path means the library that the process has loaded. */
   loadOnnxRuntime(path: string): string | undefined;
+  /** Opens a library without using it. Returns an error text, or undefined. */
+  reserveOnnxRuntime(path: string): string | undefined;
   /** The functions that src/onnxruntime/binding.ts declares. */
   attachOnnxRuntime<T>(): T | string;
 }

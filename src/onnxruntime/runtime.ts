@@ -41,6 +41,7 @@ function attach(path: string | undefined): Attached {
   for (const { from, files, missing } of places(path)) {
     if (files.length === 0) tried.push(`${from}: ${missing}`);
     for (const file of files) {
+      if (from === 'the given path' || from === 'DLPACK_ONNXRUNTIME') reserveName(file);
       const made = binding.loadOnnxRuntime(file) ?? binding.attachOnnxRuntime<OnnxRuntimeBinding>();
       if (typeof made !== 'string') return { binding: made, from };
       tried.push(`${from}: ${file === '' ? '' : `${file}: `}${made}`);
@@ -74,6 +75,15 @@ export function loadRuntime(path?: string): Runtime {
     throw new ArgumentValueError('path', `the ONNX Runtime that this process has loaded already, ${file},`, path);
   }
   return { version, path: file, from: attached.from, providers: [...providers] };
+}
+
+/**
+ * onnxruntime-node finds its library by a name that all of them have. If the loader knew a file by it that the program
+ * names, onnxruntime-node could not be loaded afterwards. So its own library comes first.
+ */
+function reserveName(named: string): void {
+  if (!existsSync(named)) return;
+  for (const file of installed()) if (!isSameFile(file, named)) native().reserveOnnxRuntime(file);
 }
 
 interface Place {

@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { Worker } from 'node:worker_threads';
 import { Tensor } from 'dlpack';
 import { liveCounts } from 'dlpack/debug';
-import { loadSession } from 'dlpack/onnxruntime';
+import { loadRuntime, loadSession } from 'dlpack/onnxruntime';
 import { makeModel } from '../interop/libraries/model.js';
 import { chain } from './chain.js';
 import './library.js';
@@ -60,6 +60,11 @@ const cases: Record<string, () => Promise<void>> = {
     await loadSession(relu);
     await useBoth();
     console.log('done');
+  },
+  async named() {
+    const { version, from } = loadRuntime();
+    await useBoth();
+    console.log(version, from);
   },
   async second() {
     await useBoth();
