@@ -64,6 +64,7 @@ export const needs = {
   onnxruntime: ['libraries'],
   'onnxruntime/oldest': ['oldestRuntime'],
   'onnxruntime/device': ['driver', 'deviceLibrary'],
+  'onnxruntime/values': ['python'],
   pyodide: ['pyodide'],
   shared: ['python'],
   unit: [],
