@@ -156,6 +156,34 @@ testWith(probe('numpy').missing, 'dlpack types: the declarations of NumPy compil
   equal(problems, '');
 });
 
+testWith(probe('torch').missing, 'dlpack types: the declarations of PyTorch’s layers compile', () => {
+  const main = `
+    import { fromDLPack, Tensor } from 'dlpack';
+    import { python } from 'dlpack/python';
+    const py = python();
+    const nn = py.import('torch.nn');
+    const layer = nn.Linear(3, 2, py.kwargs({ bias: false }));
+    const features: number = layer.in_features + layer.out_features;
+    fromDLPack(layer(Tensor.zeros([1, 3], 'float32')));
+    const model = nn.Sequential(layer, nn.ReLU()).eval();
+    model.forward(Tensor.zeros([1, 3], 'float32'));
+    // @ts-expect-error: a misspelt layer
+    nn.Liner(3, 2);
+    // @ts-expect-error: a misspelt attribute may be a submodule, but is no number
+    const misspelt: number = layer.in_feature;
+    // @ts-expect-error: the number of features is a number
+    nn.Linear('3', 2);
+    // @ts-expect-error: an argument is missing
+    nn.Linear(3);
+    export { features, misspelt, model };
+  `;
+  const problems = compile({ 'main.ts': main }, (folder) => {
+    const { status, stderr } = dlpack(['types', 'torch.nn', '--out', join(folder, 'python.d.ts')]);
+    equal([status, stderr], [0, '']);
+  });
+  equal(problems, '');
+});
+
 testWith(pythonMissing, 'dlpack types: a module that does not exist is named', () => {
   const { status, stdout, stderr } = dlpack(['types', 'no_such_module']);
   equal([status, stdout], [1, '']);

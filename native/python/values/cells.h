@@ -169,8 +169,8 @@ inline Object* NewReference(Objects* self, uint32_t handle) {
 // Removes the handle and returns its reference; NULL for a number that is not held.
 inline Object* DropObject(Objects* self, uint32_t handle) {
   HeldObject held;
-  DeferDecRef(TakeSpare(self, handle));
   if (!self->table.Remove(handle, &held)) return nullptr;
+  if (held.has_spare) DeferDecRef(held.object);
   --self->object_count;
   self->object_bytes -= held.bytes;
   if (held.is_lasting)
