@@ -34,7 +34,7 @@ import { measureNested, type NestedDType, type NestedSource, writeFew, writeNest
 import { type ArangeOptions, rangeOf } from './values/range.js';
 import { readScaling, type ScaleOptions } from './values/scaling.js';
 import { derive, descriptorOf, sharedDescriptorOf, TensorView, takeDescriptor } from './view.js';
-import { needsCopy, reshapeExtent } from './view-layout.js';
+import { needsCopy, reshapeExtent, type SliceRange } from './view-layout.js';
 
 /** Typed arrays that can be wrapped. */
 export type WrappableArray = TypedArray | Uint8ClampedArray;
@@ -60,12 +60,23 @@ export function shareDescriptor(descriptor: Descriptor): Tensor {
   return new Tensor(descriptor);
 }
 
+// Only types: what TensorView derives from an owner is an owner, too. It is not `this`, because it has another shape than the one
+// that a spec told the compiler.
+export interface Tensor<D extends DType = DType> extends TensorView<D> {
+  transpose(axes?: readonly number[]): Tensor<D>;
+  slice(...ranges: SliceRange[]): Tensor<D>;
+  broadcastTo(shape: readonly number[]): Tensor<D>;
+  squeeze(axes?: number | readonly number[]): Tensor<D>;
+  expandDims(axis: number): Tensor<D>;
+}
+
 /**
  * A tensor that owns its memory together with the other Tensors over the same storage. Release it with `dispose()` or
  * `using`; the garbage collector releases it otherwise.
  *
  * @hideconstructor
  */
+// biome-ignore lint/suspicious/noUnsafeDeclarationMerging: the class inherits the methods of the interface
 export class Tensor<D extends DType = DType> extends TensorView<D> {
   constructor(descriptor: Descriptor) {
     super(descriptor, shareDescriptor);
@@ -471,15 +482,15 @@ export class Tensor<D extends DType = DType> extends TensorView<D> {
    * console.log(x.reshape([3, -1]).shape, x.reshape([6]).sharesMemory(x)); // [3, 2] true
    * ```
    */
-  override reshape(shape: readonly number[], options?: { copy?: boolean }): this {
+  override reshape(shape: readonly number[], options?: { copy?: boolean }): Tensor<D> {
     if (options !== undefined) checkOptions(options, { copy: 'boolean' }, '{ copy: false }');
     const { extent } = descriptorOf(this);
     const reshaped = reshapeExtent(extent, shape);
     const copy = options?.copy;
-    if (reshaped !== null && copy !== true) return derive(this, reshaped) as this;
+    if (reshaped !== null && copy !== true) return derive(this, reshaped) as Tensor<D>;
     if (copy === false) throw needsCopy(extent, shape);
     // Not the descriptor from before, because getters of the shape may have disposed this tensor.
-    return shaped(convertedCopy(descriptorOf(this)), shape) as this;
+    return shaped(convertedCopy(descriptorOf(this)), shape) as Tensor<D>;
   }
 
   /**

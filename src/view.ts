@@ -395,8 +395,8 @@ export class TensorView<D extends DType = DType> {
    * console.log(x.transpose().shape, x.transpose().strides); // [3, 2] [1, 3]
    * ```
    */
-  transpose(axes?: readonly number[]): this {
-    return derive(this, transposeExtent(descriptorOf(this).extent, axes)) as this;
+  transpose(axes?: readonly number[]): TensorView<D> {
+    return derive(this, transposeExtent(descriptorOf(this).extent, axes)) as TensorView<D>;
   }
 
   /**
@@ -413,8 +413,8 @@ export class TensorView<D extends DType = DType> {
    * console.log(x.slice(-1, [null, null, -1]).toArray()); // [6, 5, 4]
    * ```
    */
-  slice(...ranges: SliceRange[]): this {
-    return derive(this, sliceExtent(descriptorOf(this).extent, ranges)) as this;
+  slice(...ranges: SliceRange[]): TensorView<D> {
+    return derive(this, sliceExtent(descriptorOf(this).extent, ranges)) as TensorView<D>;
   }
 
   /**
@@ -423,11 +423,11 @@ export class TensorView<D extends DType = DType> {
    * @param shape - The new lengths. One of them may be -1.
    * @throws LayoutError if the sizes differ, or if no strides describe the result.
    */
-  reshape(shape: readonly number[]): this {
+  reshape(shape: readonly number[]): TensorView<D> {
     const { extent } = descriptorOf(this);
     const reshaped = reshapeExtent(extent, shape);
     if (reshaped === null) throw needsCopy(extent, shape);
-    return derive(this, reshaped) as this;
+    return derive(this, reshaped) as TensorView<D>;
   }
 
   /**
@@ -442,8 +442,8 @@ export class TensorView<D extends DType = DType> {
    * console.log(bias.toArray(), bias.strides); // [[1, 2], [1, 2], [1, 2]] [0, 1]
    * ```
    */
-  broadcastTo(shape: readonly number[]): this {
-    return derive(this, broadcastExtent(descriptorOf(this).extent, shape)) as this;
+  broadcastTo(shape: readonly number[]): TensorView<D> {
+    return derive(this, broadcastExtent(descriptorOf(this).extent, shape)) as TensorView<D>;
   }
 
   /**
@@ -452,8 +452,8 @@ export class TensorView<D extends DType = DType> {
    * @param axes - The axes to remove; all of length 1 when absent.
    * @throws LayoutError if a named axis has another length.
    */
-  squeeze(axes?: number | readonly number[]): this {
-    return derive(this, squeezeExtent(descriptorOf(this).extent, axes)) as this;
+  squeeze(axes?: number | readonly number[]): TensorView<D> {
+    return derive(this, squeezeExtent(descriptorOf(this).extent, axes)) as TensorView<D>;
   }
 
   /**
@@ -461,8 +461,8 @@ export class TensorView<D extends DType = DType> {
    *
    * @param axis - The place of the new axis. Negative numbers count from the end.
    */
-  expandDims(axis: number): this {
-    return derive(this, expandExtent(descriptorOf(this).extent, axis)) as this;
+  expandDims(axis: number): TensorView<D> {
+    return derive(this, expandExtent(descriptorOf(this).extent, axis)) as TensorView<D>;
   }
 
   /**

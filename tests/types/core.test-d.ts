@@ -157,6 +157,23 @@ const corner: number = numbers.toArray()[0][1];
 // @ts-expect-error: it has three axes
 image.toArray()[0]?.[1]?.[2]?.[3];
 const asView: TensorView = image;
+// A tensor derived from it has another shape, which the compiler does not know. Its dtype and its owner are the same.
+const derived = () => ({
+  slice: image.slice(0),
+  reshape: image.reshape([5]),
+  transpose: image.transpose([2, 0, 1]),
+  broadcast: image.broadcastTo([2, 4, 4, 3]),
+  squeeze: image.squeeze(),
+  expand: image.expandDims(0),
+});
+type<Equal<ReturnType<typeof derived>[keyof ReturnType<typeof derived>], Tensor<'uint8'>>>();
+const derivedView = () => expectTensor(view, { dtype: 'uint64', shape: [2] }).slice(0);
+type<Equal<ReturnType<typeof derivedView>, TensorView<'uint64'>>>();
+// @ts-expect-error: only the shape before is known
+const channels: 3 = image.transpose([2, 0, 1]).shape[2];
+// These have the same shape.
+const alike = () => [image.flip(), image.fill(0), image.copyFrom(image)] as const;
+type<Equal<ReturnType<ReturnType<typeof alike>[number]['toArray']>, number[][][]>>();
 const either = expectTensor(anything, { dtype: ['float32', 'float64'] });
 type<Equal<(typeof either)['dtype'], 'float32' | 'float64'>>();
 
@@ -178,6 +195,7 @@ if (image.is('uint8')) type<Equal<(typeof image)['dtype'], 'uint8'>>();
 void [
   plain,
   corner,
+  channels,
   asView,
   named,
   flags,
