@@ -86,10 +86,18 @@ export {
   ManagedFlag,
   type ManagedTensor,
   type NativeExternal,
+  type NoProducer,
   type OpaqueProducer,
 } from './protocol/managed.js';
 export { type Releasable, type ReleasableAsync, scope, scopeAsync, type Track } from './scope.js';
-export { type Expected, expectTensor, type SpecDType, type SpecShape, type TensorSpec } from './spec.js';
+export {
+  type Expected,
+  expectTensor,
+  type SpecDType,
+  type SpecLengths,
+  type SpecShape,
+  type TensorSpec,
+} from './spec.js';
 export type { EmptyOptions } from './storage/allocate.js';
 export type { FromOptions, WrapOptions } from './storage/arrays.js';
 export type { GPUBufferLike } from './storage/storage.js';

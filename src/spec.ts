@@ -29,24 +29,33 @@ const specNames: OptionNames<TensorSpec> = {
   writable: 'boolean',
 };
 
-/** The dtypes that a spec accepts. */
-export type SpecDType<S extends TensorSpec> = S['dtype'] extends DType
+/** The dtypes that a spec accepts, or those of the tensor where the spec names none. */
+export type SpecDType<S extends TensorSpec, D extends DType = DType> = S['dtype'] extends DType
   ? S['dtype']
-  : S['dtype'] extends readonly (infer D extends DType)[]
-    ? D
-    : DType;
-/** The shape that a spec accepts, with `number` for an axis of any length. */
-export type SpecShape<S extends TensorSpec> = S['shape'] extends readonly (number | null)[]
-  ? { readonly [I in keyof S['shape']]: S['shape'][I] extends number ? S['shape'][I] : number }
+  : S['dtype'] extends readonly (infer E extends DType)[]
+    ? E
+    : D;
+/** The lengths that a spec names, with `number` for an axis of any length. */
+export type SpecLengths<L extends readonly (number | null)[]> = {
+  readonly [I in keyof L]: L[I] extends number ? L[I] : number;
+};
+/** The shape that a spec accepts. */
+export type SpecShape<S extends TensorSpec> = S['shape'] extends infer L extends readonly (number | null)[]
+  ? SpecLengths<L>
   : readonly number[];
 
-/** A tensor that is known to satisfy a spec. */
-export type Expected<T extends TensorView, S extends TensorSpec> = (T extends Tensor
-  ? Tensor<SpecDType<S>>
-  : TensorView<SpecDType<S>>) & {
-  /** The shape that the spec names. */
-  readonly shape: SpecShape<S>;
-};
+/** A tensor that is known to satisfy a spec. A conditional type, so that editors show what it stands for. */
+export type Expected<T extends TensorView, S extends TensorSpec> = 0 extends 1 & T // any
+  ? Expected<Tensor, S>
+  : T extends Tensor<infer D>
+    ? Tensor<SpecDType<S, D>> & {
+        /** The shape that the spec names. */
+        readonly shape: SpecShape<S>;
+      }
+    : TensorView<SpecDType<S, T['dtype']>> & {
+        /** The shape that the spec names. */
+        readonly shape: SpecShape<S>;
+      };
 
 /**
  * Returns `x` itself if it satisfies the spec; throws a `SpecError` that names the property otherwise. A `Tensor` keeps

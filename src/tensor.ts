@@ -105,14 +105,14 @@ export class Tensor<D extends DType = DType> extends TensorView<D> {
     source: NestedSource | WrappableArray | TensorView | AdaptedSource,
     options: FromOptions<D> & { dtype: D },
   ): Tensor<D>;
-  static from(source: AdaptedSource, options?: { shape?: readonly number[] }): Tensor;
-  static from<A extends WrappableArray>(source: A, options?: { shape?: readonly number[] }): Tensor<NaturalDType<A>>;
-  static from<D extends DType>(source: TensorView<D>, options?: { shape?: readonly number[] }): Tensor<D>;
-  static from<S extends NestedSource>(source: S, options?: { shape?: readonly number[] }): Tensor<NestedDType<S>>;
-  static from(source: NestedSource | TensorView, options?: { shape?: readonly number[] }): Tensor;
+  static from(source: AdaptedSource, options?: FromOptions<never>): Tensor;
+  static from<A extends WrappableArray>(source: A, options?: FromOptions<never>): Tensor<NaturalDType<A>>;
+  static from<D extends DType>(source: TensorView<D>, options?: FromOptions<never>): Tensor<D>;
+  static from<S extends NestedSource>(source: S, options?: FromOptions<never>): Tensor<NestedDType<S>>;
+  static from(source: NestedSource | WrappableArray | TensorView | AdaptedSource, options?: FromOptions<DType>): Tensor;
   static from(
     source: NestedSource | WrappableArray | TensorView | AdaptedSource,
-    options?: { shape?: readonly number[]; dtype?: DType },
+    options?: FromOptions<DType>,
   ): Tensor {
     if (options !== undefined) checkOptions(options, fromNames, "{ dtype: 'float32', shape: [2, 3] }");
     const type = options?.dtype;
@@ -158,6 +158,7 @@ export class Tensor<D extends DType = DType> extends TensorView<D> {
     options: WrapOptions<D> & { dtype: D },
   ): Tensor<D>;
   static wrap<A extends WrappableArray>(array: A, options?: WrapOptions<never>): Tensor<NaturalDType<A>>;
+  static wrap(array: WrappableArray | ArrayBufferLike, options?: WrapOptions<DType>): Tensor;
   static wrap(array: WrappableArray | ArrayBufferLike, given?: WrapOptions<DType>): Tensor {
     if (given !== undefined) checkOptions(given, wrapNames, '{ shape: [2, 3] }');
     const options = given ?? {};
@@ -184,7 +185,8 @@ export class Tensor<D extends DType = DType> extends TensorView<D> {
    * ```
    */
   static adopt<D extends DType>(array: WrappableArray, options: FromOptions<D> & { dtype: D }): Tensor<D>;
-  static adopt<A extends WrappableArray>(array: A, options?: { shape?: readonly number[] }): Tensor<NaturalDType<A>>;
+  static adopt<A extends WrappableArray>(array: A, options?: FromOptions<never>): Tensor<NaturalDType<A>>;
+  static adopt(array: WrappableArray, options?: FromOptions<DType>): Tensor;
   static adopt(array: WrappableArray, options: FromOptions<DType> = {}): Tensor {
     checkOptions(options, fromNames, '{ shape: [2, 3] }');
     const natural = dtypeOfArray(array);

@@ -109,20 +109,27 @@ export interface NativeExternal {
   readonly [external]: 'DLManagedTensorVersioned';
 }
 
+declare const advice: unique symbol;
+
+/** Nothing is of this type. The compiler shows the advice where a program passes something else than a producer. */
+export interface NoProducer<Advice extends string> {
+  /** Only a type. */
+  readonly [advice]: Advice;
+}
+
 /**
  * An object of which the compiler cannot tell more: the method of a class that writes `[Symbol.for('dlpack')]()` has no name
  * for it. `{}` and `object`, arrays, typed arrays, buffers and promises are none.
  */
 export type OpaqueProducer<T extends object> = keyof T extends never
   ? DLPackSource
-  : T & {
-      /** Absent: an array or a typed array has no device. Wrap it with `Tensor.wrap`. */
-      readonly length?: never;
-      /** Absent: a buffer has no shape. Wrap it with `Tensor.wrap`. */
-      readonly byteLength?: never;
-      /** Absent: await a promise first. */
-      readonly then?: never;
-    };
+  : T extends { readonly length: unknown }
+    ? NoProducer<'Use Tensor.from for an array of values, Tensor.wrap for a typed array'>
+    : T extends { readonly byteLength: unknown }
+      ? NoProducer<'Use Tensor.wrap for a buffer'>
+      : T extends { readonly then: unknown }
+        ? NoProducer<'Await a promise first'>
+        : T;
 
 /**
  * What `fromDLPack` takes: a tensor, an object with one of the two methods, a native external, and after

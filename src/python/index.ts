@@ -20,7 +20,14 @@ export {
   type PyValue,
 } from './objects/object.js';
 export type { TensorOptions, TensorSource } from './tensors/conversion.js';
-export { type AsyncArguments, callAsync, callTensorAsync, type PyFunction } from './threads/async.js';
+export {
+  type AsyncArguments,
+  callAsync,
+  callTensorAsync,
+  type PyCallAsync,
+  type PyCallAsyncTo,
+  type PyFunction,
+} from './threads/async.js';
 export type { ToJSOptions } from './values/to-js.js';
 
 import '../index.node.js';

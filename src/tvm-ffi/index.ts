@@ -16,7 +16,7 @@
 
 export type { AsyncOptions } from '../base/signal.js';
 export { fromEnvAlloc, setAllocator, type TensorAllocator } from './calls/allocator.js';
-export { callAsync } from './calls/async.js';
+export { callAsync, type FFICallAsync } from './calls/async.js';
 export { type StreamProvider, setStreamProvider } from './calls/call-stream.js';
 export {
   type GetGlobalOptions,

@@ -39,6 +39,33 @@ export type PyFunction = (...args: any[]) => any;
 /** The arguments of a function, optionally followed by keyword arguments. */
 export type AsyncArguments<F extends PyFunction> = [...Parameters<F>, ...([] | [Keywords])];
 
+/** The type of `callAsync`: a function, and the same function with options. */
+export interface PyCallAsync {
+  /** Calls a Python function on another thread. */
+  <F extends PyFunction>(fn: F, ...args: AsyncArguments<F>): Promise<Awaited<ReturnType<F>>>;
+  /**
+   * Returns `callAsync` with options. When the signal aborts, a running call goes on and its result is dropped, but a call
+   * that has not begun never starts.
+   *
+   * @param options - The signal that stops the waiting.
+   */
+  with(
+    options: AsyncOptions,
+  ): <F extends PyFunction>(fn: F, ...args: AsyncArguments<F>) => Promise<Awaited<ReturnType<F>>>;
+}
+
+/** As `PyCallAsync`, for results that all have one type. */
+export interface PyCallAsyncTo<T> {
+  /** Calls a Python function on another thread. */
+  <F extends PyFunction>(fn: F, ...args: AsyncArguments<F>): Promise<T>;
+  /**
+   * Returns the function with options, as `callAsync.with` does.
+   *
+   * @param options - The signal that stops the waiting.
+   */
+  with(options: AsyncOptions): <F extends PyFunction>(fn: F, ...args: AsyncArguments<F>) => Promise<T>;
+}
+
 /**
  * Calls a Python function on a thread of the pool: `await callAsync(torch.matmul, a, b)`. Keyword arguments come last.
  * Options come before the call, because a plain object among the arguments is a dict:
@@ -49,18 +76,10 @@ export type AsyncArguments<F extends PyFunction> = [...Parameters<F>, ...([] | [
  * @returns A promise of the result: a plain value, or a Python object.
  * @throws PythonError if the function raises. A call with a signal rejects with the signal's reason when it aborts.
  */
-export async function callAsync<F extends PyFunction>(
-  fn: F,
-  ...args: AsyncArguments<F>
-): Promise<Awaited<ReturnType<F>>> {
-  return begin<Awaited<ReturnType<F>>>(Operation.callAsync, fn, args, null);
-}
+export const callAsync = (async (fn: PyFunction, ...args: readonly PyArgument[]) =>
+  begin(Operation.callAsync, fn, args, null)) as PyCallAsync;
 
-/**
- * `callAsync` with options. When the signal aborts, a running call goes on and its result is dropped, but a call that has
- * not begun never starts.
- */
-callAsync.with = (options: AsyncOptions) => {
+callAsync.with = (options) => {
   const signal = signalOf(options);
   return async <F extends PyFunction>(fn: F, ...args: AsyncArguments<F>): Promise<Awaited<ReturnType<F>>> =>
     begin<Awaited<ReturnType<F>>>(Operation.callAsync, fn, args, signal);
@@ -75,15 +94,12 @@ callAsync.with = (options: AsyncOptions) => {
  * @returns A promise of a tensor over Python's memory, without a copy.
  * @throws PythonError if the function raises, and what `fromDLPack` throws if its result is no tensor.
  */
-export async function callTensorAsync<F extends PyFunction>(fn: F, ...args: AsyncArguments<F>): Promise<Tensor> {
-  return begin(Operation.callTensorAsync, fn, args, null);
-}
+export const callTensorAsync = (async (fn: PyFunction, ...args: readonly PyArgument[]) =>
+  begin(Operation.callTensorAsync, fn, args, null)) as PyCallAsyncTo<Tensor>;
 
-/** `callTensorAsync` with options. */
-callTensorAsync.with = (options: AsyncOptions) => {
+callTensorAsync.with = (options) => {
   const signal = signalOf(options);
-  return async <F extends PyFunction>(fn: F, ...args: AsyncArguments<F>): Promise<Tensor> =>
-    begin(Operation.callTensorAsync, fn, args, signal);
+  return async (fn, ...args) => begin(Operation.callTensorAsync, fn, args, signal);
 };
 
 /** Begins an asynchronous call. */

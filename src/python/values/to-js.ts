@@ -1,7 +1,7 @@
 /** JavaScript values of Python values. Python takes a value apart in one call, and its parts are put together here. */
 
 import { checkOptions, type OptionNames } from '../../base/options.js';
-import { type AsyncOptions, signalOf } from '../../base/signal.js';
+import { signalOf } from '../../base/signal.js';
 import { type Device, deviceFromType } from '../../device.js';
 import { type DType, dtypeFromCode, dtypeFromName } from '../../dtype.js';
 import { ArgumentValueError, Words } from '../../errors.js';
@@ -10,7 +10,7 @@ import { outsideScopes } from '../../storage/scoped.js';
 import { Tensor } from '../../tensor.js';
 import { loadSource } from '../interpreter/source-module.js';
 import { isPyObject, type PyArgument, type PyObject, referenceOf } from '../objects/object.js';
-import { type AsyncArguments, begin, type PyFunction } from '../threads/async.js';
+import { begin, type PyCallAsyncTo, type PyFunction } from '../threads/async.js';
 import { Operation } from '../wire-layout.js';
 import SOURCE from './values.py';
 
@@ -89,15 +89,12 @@ function refused(reason: string): ArgumentValueError {
  * As `callAsync`, and the result becomes a JavaScript value as with `py.toJS`. The thread of the pool takes it apart and
  * imports its tensors, so the event loop does not wait for Python, and no Python object is left over.
  */
-export async function callToJSAsync<F extends PyFunction>(fn: F, ...args: AsyncArguments<F>): Promise<unknown> {
-  return beginToJS(fn, args, null);
-}
+export const callToJSAsync = (async (fn: PyFunction, ...args: readonly PyArgument[]) =>
+  beginToJS(fn, args, null)) as PyCallAsyncTo<unknown>;
 
-/** `callToJSAsync` with options. */
-callToJSAsync.with = (options: AsyncOptions) => {
+callToJSAsync.with = (options) => {
   const signal = signalOf(options);
-  return async <F extends PyFunction>(fn: F, ...args: AsyncArguments<F>): Promise<unknown> =>
-    beginToJS(fn, args, signal);
+  return async (fn, ...args) => beginToJS(fn, args, signal);
 };
 
 async function beginToJS(fn: PyFunction, args: readonly PyArgument[], signal: AbortSignal | null): Promise<unknown> {

@@ -17,12 +17,24 @@ import { asCall } from './calls.js';
 import { HeldReference, hold, running } from './held.js';
 import { hostStream } from './streams.js';
 
+/** The type of `callAsync`: a function, and the same function with options. */
+export interface FFICallAsync {
+  /** Calls a native function on another thread. */
+  (fn: FFICallback, ...args: unknown[]): Promise<unknown>;
+  /**
+   * Returns `callAsync` with options. When the signal aborts, the function goes on, and its result is dropped.
+   *
+   * @param options - The signal that stops the waiting.
+   */
+  with(options: AsyncOptions): (fn: FFICallback, ...args: unknown[]) => Promise<unknown>;
+}
+
 /**
  * Calls a native function on a thread of the pool, with the stream that a call on this thread would have. Tensors stay
  * alive until the call ends, even if they are disposed, and nothing may write to them meanwhile. The function cannot
  * call JavaScript functions. `callAsync.with({ signal })(fn, ...args)` stops the waiting.
  */
-export async function callAsync(fn: FFICallback, ...args: unknown[]): Promise<unknown> {
+export const callAsync = (async (fn, ...args) => {
   const handle = standIns.get(fn);
   if (handle === undefined) throw new ArgumentTypeError('fn', 'a native function', fn);
   // Native code keeps the arguments, in a batch. Their slots are free again when the call has started.
@@ -31,12 +43,11 @@ export async function callAsync(fn: FFICallback, ...args: unknown[]): Promise<un
     if (batch !== 0) hold(new HeldReference(batch));
     return start(handle, batch);
   });
-}
+}) as FFICallAsync;
 
-/** `callAsync` with options. When the signal aborts, the function goes on, and its result is dropped. */
-callAsync.with = (options: AsyncOptions) => {
+callAsync.with = (options) => {
   const signal = signalOf(options);
-  return async (fn: FFICallback, ...args: unknown[]): Promise<unknown> => {
+  return async (fn, ...args) => {
     signal?.throwIfAborted();
     return untilAborted(callAsync(fn, ...args), signal);
   };
