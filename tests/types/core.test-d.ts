@@ -157,6 +157,18 @@ const corner: number = numbers.toArray()[0][1];
 // @ts-expect-error: it has three axes
 image.toArray()[0]?.[1]?.[2]?.[3];
 const asView: TensorView = image;
+const literal = expectTensor(Tensor.from([[1, 2]]), { shape: [null, null] });
+type<Equal<ReturnType<(typeof literal)['toArray']>, number[][]>>();
+// A variable takes tensors of other shapes, so literals have none in their types.
+const reassigned = () => {
+  let x = Tensor.zeros([2], 'float32');
+  x = Tensor.zeros([2, 2], 'float32');
+  return new Map([
+    ['weight', x],
+    ['bias', Tensor.zeros([3], 'float32')],
+  ]);
+};
+type<Equal<ReturnType<typeof reassigned>, Map<string, Tensor<'float32'>>>>();
 // A tensor derived from it has another shape, which the compiler does not know. Its dtype and its owner are the same.
 const derived = () => ({
   slice: image.slice(0),
