@@ -105,7 +105,12 @@ export class TensorView<D extends DType = DType> {
     return descriptorOf(this).device.name;
   }
 
-  /** The CUDA Array Interface of memory on a CUDA device, once `dlpack/cuda` is loaded; undefined otherwise. */
+  /**
+   * The CUDA Array Interface of memory on a CUDA device, once `dlpack/cuda` is loaded; undefined otherwise. For libraries that
+   * look for it; programs call `toCudaArrayInterface`.
+   *
+   * @internal
+   */
   get __cuda_array_interface__(): object | undefined {
     const descriptor = descriptorOf(this);
     return getDeviceBackend(descriptor.device)?.arrayInterface(descriptor);

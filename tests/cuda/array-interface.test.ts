@@ -1,6 +1,6 @@
 /** The CUDA Array Interface with JavaScript objects, on the fake driver. */
 
-import { type DLPackErrorTag, type DType, dtypes, fromDLPack, isDLPackError, Tensor } from 'dlpack';
+import { type DLPackErrorTag, type DType, dtypes, fromDLPack, isDLPackError, Tensor, type TensorView } from 'dlpack';
 import {
   asCudaArray,
   asMaskedCudaArray,
@@ -97,20 +97,23 @@ cudaTest('the result of toCudaArrayInterface makes a round trip', () => {
   ]);
 });
 
+/** The property for libraries, which the declarations omit. */
+const interfaceOf = (tensor: TensorView) => (tensor as { __cuda_array_interface__?: object }).__cuda_array_interface__;
+
 cudaTest('our tensors have the interface as a property only on CUDA devices', () => {
   const { x } = floats();
   for (const tensor of [x, x.view(), Tensor.zeros([3], 'float32', { device: 'cuda_managed' })]) {
-    equal(tensor.__cuda_array_interface__, toCudaArrayInterface(tensor));
+    equal(interfaceOf(tensor), toCudaArrayInterface(tensor));
   }
   const y = asCudaArray(x);
   equal([addressOf(y), y.shape, y.device], [addressOf(x), x.shape, 'cuda:0']);
   for (const device of ['cpu', 'cuda_host'] as const) {
     const host = Tensor.zeros([3], 'float32', { device });
-    equal(host.__cuda_array_interface__, undefined);
+    equal(interfaceOf(host), undefined);
     throws('TypeError', `a tensor on '${device}' does not have; copy it with to('cuda:0')`, () => asCudaArray(host));
   }
   x.dispose();
-  throws('DisposedError', 'released', () => x.__cuda_array_interface__);
+  throws('DisposedError', 'released', () => interfaceOf(x));
   throws('TypeError', 'asCudaArray of dlpack/cuda', () => fromDLPack({ __cuda_array_interface__: {} } as never));
 });
 
