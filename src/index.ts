@@ -75,6 +75,8 @@ export type { JoinIntoOptions, JoinOptions } from './join.js';
 export type { ArangeIntoOptions, FullIntoOptions } from './out.js';
 export type { AdaptedSource, AdaptedSources } from './protocol/adapters.js';
 export {
+  type AttachedSource,
+  type AttachedSources,
   DLPACK,
   DLPACK_DEVICE,
   DLPACK_VERSION,

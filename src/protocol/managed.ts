@@ -131,12 +131,21 @@ export type OpaqueProducer<T extends object> = keyof T extends never
         ? NoProducer<'Await a promise first'>
         : T;
 
+/** Objects that get the methods of the protocol at run time, by library. `dlpack/pyodide` adds to it (`declare module`). */
+// biome-ignore lint/suspicious/noEmptyInterface: modules add to it
+export interface AttachedSources {}
+
+/** An object that has the methods of the protocol since its library was attached. */
+export type AttachedSource = AttachedSources[keyof AttachedSources];
+
 /**
  * What `fromDLPack` takes: a tensor, an object with one of the two methods, a native external, and after
- * `import 'dlpack/adapters/register'` an object of a library. Python objects are among them.
+ * `import 'dlpack/adapters/register'` an object of a library. Python objects are among them, also those of Pyodide in a
+ * program that imports `dlpack/pyodide`.
  */
 export type DLPackSource =
   | (Pick<DLPackProducer, typeof DLPACK> & Partial<DLPackProducer>)
   | ForeignProducer
   | AdaptedSource
+  | AttachedSource
   | NativeExternal;

@@ -12,5 +12,14 @@
  * @module
  */
 
+import type { PyodideProxy } from './pyodide.js';
+
+declare module '../protocol/managed.js' {
+  interface AttachedSources {
+    /** A Python object, once its Pyodide is attached. */
+    pyodide: PyodideProxy;
+  }
+}
+
 export { attach, type PythonMemory, type ToPythonOptions } from './attach.js';
-export type { PyodideLike } from './pyodide.js';
+export type { PyodideLike, PyodideProxy, PyProxyLike } from './pyodide.js';

@@ -2,7 +2,19 @@
 
 /** A Python object. */
 export interface PyProxyLike {
+  /** Releases the object. */
   destroy(): void;
+}
+
+/** A Python object as programs have it: the part of `PyProxy` of `pyodide/ffi` that all its versions have. */
+export interface PyodideProxy extends PyProxyLike {
+  /** The name of its class in Python. */
+  readonly type: string;
+  /** Makes another proxy of the same object. */
+  copy(): PyodideProxy;
+  /** Converts the object to JavaScript values. */
+  // biome-ignore lint/suspicious/noExplicitAny: the options differ between versions
+  toJs(options?: any): any;
 }
 
 /** A Python function. */
