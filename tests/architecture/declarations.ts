@@ -92,6 +92,32 @@ export function entries(): Map<string, Map<string, Origin>> {
   return new Map(subpaths.map(([name, { types = '' }]) => [name.replace('.', 'dlpack'), exportsOf(join(root, types))]));
 }
 
+/** A public member of a class or interface, which starts on a line of its own, indented by four spaces. */
+const member = /^ {4}((?:(?:readonly|static|abstract|get|set) )*)([\w$]+|\[[^\]]+\])?(\??)[(<:]/gm;
+
+/** The first line of a class or interface, up to its body, without what is in brackets: `class Tensor extends TensorView`. */
+const headOf = (text: string) => {
+  let [head = ''] = text.split(/ \{$/m);
+  head = head.replaceAll('=>', '');
+  for (let before = ''; before !== head; ) [before, head] = [head, head.replaceAll(/<[^<>]*>/g, '')];
+  return head;
+};
+
+/** What an exported name is, such as `class extends TensorView`, and the names of its members. */
+export function describe(origin: Origin): { kind: string; members: string[] } {
+  const [file = '', name = ''] = origin.split('#');
+  const text = (read(join(dist, file)).declared.get(name) ?? '').replaceAll(/^export /gm, '');
+  const all = [...text.matchAll(/^(?:declare )?(?:abstract )?(\w+) /gm)].map(([, kind = '']) => kind);
+  const kind = all.includes('class') ? 'class' : (all[0] ?? '');
+  if (kind !== 'class' && kind !== 'interface') return { kind, members: [] };
+  const start = text.search(new RegExp(`^(?:declare )?(?:abstract )?${kind} `, 'm'));
+  const [, parents = ''] = /( (?:extends|implements) .*)/.exec(headOf(text.slice(start))) ?? [];
+  const members = [...text.replaceAll(/^ {4}constructor\([\s\S]*?\);$/gm, '').matchAll(member)]
+    .filter(([line]) => !/^ {4}(?:private|protected)\b/.test(line))
+    .map(([, words = '', key = '()', optional = '']) => `${words.replace('abstract ', '')}${key}${optional}`);
+  return { kind: `${kind}${parents}`, members: [...new Set(members)].sort() };
+}
+
 /** The names in a declaration that its file declares or imports, except its own and those of private members. */
 function namesIn(path: string, name: string): string[] {
   const { declared, imported } = read(path);
