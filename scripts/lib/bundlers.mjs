@@ -24,6 +24,7 @@ const tools = [
   'hermes-engine-cli@0.12.0',
   'vitest@4.1.12',
   'typescript54@npm:typescript@5.4.5',
+  'typescript59@npm:typescript@5.9.3',
   '@types/node@20.19.43',
   '@arethetypeswrong/cli@0.18.5',
   'pnpm@10.34.8',
