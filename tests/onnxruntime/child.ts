@@ -56,6 +56,26 @@ const cases: Record<string, () => Promise<void>> = {
     if (!isClean()) throw new Error(JSON.stringify(liveCounts()));
     console.log('done');
   },
+  async many() {
+    const session = await loadSession(relu);
+    const run = async () => (await session.run({ x: small })).y as Tensor;
+    const small = Tensor.zeros([2, 2], 'float32');
+    const rounds = async (count: number) => {
+      for (let i = 0; i < count; i++) {
+        for (let k = 0; k < 950; k++) (session.runSync({ x: small }).y as Tensor).dispose();
+        for (const y of await Promise.all(Array.from({ length: 50 }, run))) y.dispose();
+      }
+      gc();
+      return process.memoryUsage.rss() / 2 ** 20;
+    };
+    const before = await rounds(20);
+    const { storages } = liveCounts();
+    const after = await rounds(100);
+    // A leak of one small object in each of the hundred thousand runs would take more.
+    if (after - before > 16) throw new Error(`${before} MiB before, ${after} MiB after`);
+    if (liveCounts().storages !== storages) throw new Error(JSON.stringify(liveCounts()));
+    console.log('done');
+  },
   async first() {
     await loadSession(relu);
     await useBoth();

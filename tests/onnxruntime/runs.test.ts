@@ -105,7 +105,7 @@ testWith(missing, 'a session that is disposed during a run ends after it', async
   for (const { y } of await Promise.all(runs)) equal([...(y as Tensor).shape], [128, 128]);
 });
 
-for (const how of ['exit', 'return', 'terminate', 'collect', 'first', 'second']) {
+for (const how of ['exit', 'return', 'terminate', 'collect', 'many', 'first', 'second']) {
   testWith(missing, `a child process: ${how}`, () => {
     if (runtime === 'bun' && how === 'terminate') return; // Bun ends a worker only when its event loop is idle
     const { code, signal, output } = runChild(import.meta.url, './child.js', { args: [how] });

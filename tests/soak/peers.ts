@@ -11,6 +11,7 @@ import { type DLPackSource, fromDLPack, Tensor, type TypedArray } from 'dlpack';
 import { loadDriver } from 'dlpack/cuda';
 import { openSafetensorsSync, writeSafetensors } from 'dlpack/files';
 import { exportManaged, importManaged } from 'dlpack/native';
+import { loadSession } from 'dlpack/onnxruntime';
 import { python } from 'dlpack/python';
 import { describeTensor, openTensor, shareTensor } from 'dlpack/shared';
 import { getGlobalFunc, List, loadModule, registerObject } from 'dlpack/tvm-ffi';
@@ -39,7 +40,9 @@ class Holder {
 registerObject('dlpack.soak.Holder', Holder, { fields: ['value'] });
 const libraries = fileURLToPath(new URL('../../../.libraries/package.json', import.meta.url));
 const ort = createRequire(libraries)('onnxruntime-node') as OnnxRuntime;
-const session = await ort.InferenceSession.create(makeModel('Identity', 1, 'float32'));
+const identity = makeModel('Identity', 1, 'float32');
+const session = await ort.InferenceSession.create(identity);
+const model = await loadSession(identity);
 fake.configure({ queriesRun: true });
 loadDriver({ path: fakeDriverPath });
 
@@ -126,6 +129,13 @@ export const peers: Record<string, Exchange> = {
   },
   async 'ONNX Runtime'(value) {
     using x = filled(value);
+    for (const { y } of [await model.run({ x }), model.runSync({ x })]) {
+      using result = y as Tensor;
+      expect(result, value);
+    }
+  },
+  async 'onnxruntime-node'(value) {
+    using x = filled(value);
     const { y } = await session.run({ x: new ort.Tensor('float32', x.data, x.shape) });
     using result = Tensor.adopt(y.data, { dtype: 'float32', shape: [64, 64] });
     expect(result, value);
@@ -164,6 +174,12 @@ export const slowPeers: Record<string, Exchange> = {
     await other.terminate();
     token.revoke();
   },
+  async 'a model that is loaded, runs and is disposed'(value) {
+    using other = await loadSession(identity);
+    using x = filled(value);
+    using y = (await other.run({ x })).y as Tensor;
+    expect(y, value);
+  },
   async 'a safetensors file, written and mapped'(value) {
     using x = filled(value);
     await writeSafetensors(file, { x });
@@ -173,4 +189,7 @@ export const slowPeers: Record<string, Exchange> = {
   },
 };
 
-export const endPeers = (): Promise<number> => worker.terminate();
+export const endPeers = (): Promise<number> => {
+  model.dispose();
+  return worker.terminate();
+};
