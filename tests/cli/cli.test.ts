@@ -1,5 +1,5 @@
 /** npx dlpack: help, exit codes and output of its commands. */
-import { spawnSync } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import {
   copyFileSync,
   existsSync,
@@ -18,7 +18,7 @@ import { runtime, test } from '../harness.js';
 import { dlpack, root } from './dlpack.js';
 
 /** Tests that need flags of Node or a shell. The commands are the same on other runtimes. */
-const testOnNode = (name: string, body: () => void) => {
+const testOnNode = (name: string, body: () => void | Promise<void>) => {
   if (runtime === 'node' && process.platform !== 'win32') test(name, body);
 };
 
@@ -176,6 +176,61 @@ testOnNode('dlpack doctor: a library that hangs is ended, and the others are sti
     ok(named('jax') !== undefined && named('tvm-ffi') !== undefined, stdout);
   } finally {
     rmSync(folder, { recursive: true });
+  }
+});
+
+/** A folder for PYTHONPATH with a package of this name. */
+function fakePackage(name: string, code: string): string {
+  const folder = mkdtempSync(join(tmpdir(), 'dlpack-doctor-'));
+  mkdirSync(join(folder, name));
+  writeFileSync(join(folder, name, '__init__.py'), code);
+  return folder;
+}
+
+testOnNode('dlpack doctor: a library that aborts or is broken is a problem of its own', () => {
+  for (const [name, code] of [
+    ['torch', 'import os\nos.abort()\n'],
+    ['numpy', 'raise ImportError("numpy is broken on purpose")\n'],
+  ] as const) {
+    const folder = fakePackage(name, code);
+    try {
+      const env = { PYTHONPATH: folder, VIRTUAL_ENV: join(root, '.venv') };
+      const { status, stdout } = dlpack(['doctor', '--json'], { env });
+      const report = JSON.parse(stdout) as Report;
+      equal([status, report.ok], [1, false], stdout);
+      const check = (named: string) => report.checks.find((it) => it.name === named);
+      equal([check('python')?.state, check(name)?.state], ['ok', 'problem'], stdout);
+      if (name === 'torch') equal(check('numpy')?.state, 'ok', stdout);
+      else ok(check('numpy')?.text.includes('broken on purpose'), stdout);
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
+  }
+});
+
+testOnNode('dlpack doctor: lines are printed as they come', async () => {
+  // The library waits until this test has seen the line of NumPy, which is tried before.
+  const seen = join(mkdtempSync(join(tmpdir(), 'dlpack-doctor-')), 'seen');
+  const wait = `import os, time\nwhile not os.path.exists(${JSON.stringify(seen)}): time.sleep(0.05)\nraise ImportError("seen")\n`;
+  const folder = fakePackage('torch', wait);
+  try {
+    const env = { ...process.env, PYTHONPATH: folder, VIRTUAL_ENV: join(root, '.venv') };
+    const child = spawn(process.execPath, [join(root, 'dist/cli/main.js'), 'doctor', '--timeout', '600'], {
+      env,
+      cwd: folder,
+    });
+    let output = '';
+    for await (const chunk of child.stdout) {
+      output += chunk;
+      if (/✓ numpy .*\n/.test(output) && !existsSync(seen)) {
+        ok(!output.includes(' torch '), output);
+        writeFileSync(seen, '');
+      }
+    }
+    ok(existsSync(seen) && /✗ torch .*seen/.test(output), output);
+  } finally {
+    rmSync(folder, { recursive: true });
+    rmSync(dirname(seen), { recursive: true });
   }
 });
 
