@@ -22,6 +22,7 @@ const exchange = {
   'exportManaged, releaseManaged': 'releaseManaged(exportManaged(x))',
   'fromDLPack(tensor), dispose': 'fromDLPack(x).dispose()',
   'Tensor.empty, dispose': "Tensor.empty([2, 3], 'float32').dispose()",
+  'Tensor.empty, data, dispose': "const made = Tensor.empty([2, 3], 'float32'); made.data; made.dispose()",
   'Tensor.from(nested array), dispose': "Tensor.from([[1, 2, 3], [4, 5, 6]], { dtype: 'float32' }).dispose()",
 };
 const calls = {

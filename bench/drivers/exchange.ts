@@ -70,6 +70,14 @@ const operations: Record<string, (n: number) => void> = {
   'Tensor.empty, dispose': (n) => {
     for (let i = 0; i < n; i++) Tensor.empty([2, 3], 'float32').dispose();
   },
+  // The ArrayBuffer is detached, and the memory is free before `dispose` returns.
+  'Tensor.empty, data, dispose': (n) => {
+    for (let i = 0; i < n; i++) {
+      const made = Tensor.empty([2, 3], 'float32');
+      sink = made.data;
+      made.dispose();
+    }
+  },
 };
 
 type Use = (addresses: bigint[]) => void;
