@@ -14,17 +14,16 @@ import { NativeStorage } from './memory/storage.js';
 import { isMainThread } from './memory/threads.js';
 import { Status } from './wire/constants.js';
 import { errorOf } from './wire/status.js';
-import { freeSlot } from './wire/wire.js';
-import { AllocateRequest, WireHeader } from './wire/wire-layout.js';
+import { enter, request } from './wire/wire.js';
+import { AllocateRequest } from './wire/wire-layout.js';
 import { writeFew, writeNested } from './write-nested.js';
 
 function allocate(nbytes: number, cleared: number): Storage {
   const binding = native();
-  const slot = freeSlot(AllocateRequest.WORDS);
+  const slot = enter(AllocateRequest.WORDS);
   AllocateRequest.setNbytes(slot, nbytes);
   AllocateRequest.setCleared(slot, cleared);
-  WireHeader.setSlot(slot);
-  binding.allocate();
+  request(slot, () => binding.allocate());
   const status = AllocateRequest.status(slot);
   if (status !== Status.ok) throw errorOf(status, nbytes);
   return new NativeStorage(AllocateRequest.handle(slot), nbytes, false);

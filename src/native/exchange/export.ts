@@ -16,7 +16,7 @@ import { isPinnable } from '../memory/threads.js';
 import { Status } from '../wire/constants.js';
 import { errorOfTensor } from '../wire/status.js';
 import { writeTensor } from '../wire/tensor.js';
-import { freeSlot } from '../wire/wire.js';
+import { enter, leave, request } from '../wire/wire.js';
 import { DeleteRequest, ExportRequest, WireHeader } from '../wire/wire-layout.js';
 import { reportCopy } from './report-copy.js';
 
@@ -43,25 +43,35 @@ export function exportManaged(tensor: TensorView, options?: ExportOptions): bigi
   return withMemory(source, copy, isVersioned ? exportVersioned : exportLegacy);
 }
 
+const EXPORT_WORDS = ExportRequest.WORDS + 2 * MAX_NDIM;
+
 function exportVersioned(source: Descriptor): bigint {
-  const slot = writeExport(source);
-  native().exportVersioned();
-  return readExport(slot);
+  const slot = enter(EXPORT_WORDS);
+  try {
+    writeExport(slot, source);
+    native().exportVersioned();
+    return readExport(slot);
+  } finally {
+    leave(slot);
+  }
 }
 
 function exportLegacy(source: Descriptor): bigint {
-  const slot = writeExport(source);
-  native().exportLegacy();
-  return readExport(slot);
+  const slot = enter(EXPORT_WORDS);
+  try {
+    writeExport(slot, source);
+    native().exportLegacy();
+    return readExport(slot);
+  } finally {
+    leave(slot);
+  }
 }
 
-/** Writes a request with a tensor in native memory into a free slot. No JavaScript runs during an export. */
-function writeExport(source: Descriptor): number {
+/** Writes a request with a tensor in native memory. */
+function writeExport(slot: number, source: Descriptor): void {
   const trace = isDebug() ? recordExport(source) : 0;
-  const slot = freeSlot(ExportRequest.WORDS + 2 * MAX_NDIM);
   writeTensor(ExportRequest.tensorAt(slot), source, (source.storage as NativeStorage).handle, trace);
   WireHeader.setSlot(slot);
-  return slot;
 }
 
 /** The resulting address. Throws the error of the request. */
@@ -77,11 +87,9 @@ export function releaseManaged(address: bigint, options?: { versioned?: boolean 
   const binding = native();
   if (options !== undefined) checkOptions(options, { versioned: 'boolean' }, '{ versioned: false }');
   const isLegacy = options?.versioned === false;
-  const slot = freeSlot(DeleteRequest.WORDS);
+  const slot = enter(DeleteRequest.WORDS);
   DeleteRequest.setAddress(slot, address);
-  WireHeader.setSlot(slot);
-  if (isLegacy) binding.deleteLegacy();
-  else binding.deleteVersioned();
+  request(slot, () => (isLegacy ? binding.deleteLegacy() : binding.deleteVersioned()));
   if (DeleteRequest.status(slot) !== Status.ok) {
     throw new ArgumentValueError('address', 'the address of a managed tensor', address);
   }
@@ -91,10 +99,15 @@ export function releaseManaged(address: bigint, options?: { versioned?: boolean 
 export function exportExternal(descriptor: Descriptor): unknown {
   if (placeOf(descriptor) === 'copy') return null;
   return withMemory(descriptor, false, (ready) => {
-    const slot = writeExport(ready);
-    const external = native().exportExternal();
-    readExport(slot);
-    return external;
+    const slot = enter(EXPORT_WORDS);
+    try {
+      writeExport(slot, ready);
+      const external = native().exportExternal();
+      readExport(slot);
+      return external;
+    } finally {
+      leave(slot);
+    }
   });
 }
 

@@ -7,10 +7,10 @@ import type { Descriptor } from '../../storage/descriptor.js';
 import { Tensor } from '../../tensor.js';
 import { copyBytes } from '../../values/copy.js';
 import { native } from '../load/load.js';
-import { Status, Wire } from '../wire/constants.js';
+import { Status } from '../wire/constants.js';
 import { errorOfTensor } from '../wire/status.js';
 import { takeTensor } from '../wire/tensor.js';
-import { enter, leave, wireIsFull } from '../wire/wire.js';
+import { enter, leave } from '../wire/wire.js';
 import { ImportRequest, TensorResult, WireHeader } from '../wire/wire-layout.js';
 
 /** Which struct lies at the address. */
@@ -28,24 +28,23 @@ const importNames: OptionNames<ImportOptions> = { versioned: 'boolean' };
 export function importManaged(address: bigint, options?: ImportOptions): Tensor {
   const isLegacy = options !== undefined && isLegacyImport(options);
   const binding = native();
-  const slot = WireHeader.top(); // not taken, as `freeSlot` explains
-  if (typeof address !== 'bigint' || slot > Wire.WORDS - ImportRequest.WORDS) throw refuseAddress(address);
-  ImportRequest.setAddress(slot, address);
-  WireHeader.setSlot(slot);
-  if (isLegacy) binding.importLegacy();
-  else binding.importVersioned();
-  if (ImportRequest.status(slot) !== Status.ok) throw errorOfImport(slot);
-  return new Tensor(takeTensor(ImportRequest.tensorAt(slot)));
+  if (typeof address !== 'bigint') throw new ArgumentTypeError('address', 'a bigint', address);
+  const slot = enter(ImportRequest.WORDS);
+  try {
+    ImportRequest.setAddress(slot, address);
+    WireHeader.setSlot(slot);
+    if (isLegacy) binding.importLegacy();
+    else binding.importVersioned();
+    if (ImportRequest.status(slot) !== Status.ok) throw errorOfImport(slot);
+    return new Tensor(takeTensor(ImportRequest.tensorAt(slot)));
+  } finally {
+    leave(slot);
+  }
 }
 
 function isLegacyImport(options: ImportOptions): boolean {
   checkOptions(options, importNames, '{ versioned: false }');
   return options.versioned === false;
-}
-
-/** The error of an import that cannot begin. */
-function refuseAddress(address: unknown): DLPackError {
-  return typeof address === 'bigint' ? wireIsFull() : new ArgumentTypeError('address', 'a bigint', address);
 }
 
 function errorOfImport(slot: number): DLPackError {

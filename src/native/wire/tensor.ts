@@ -24,11 +24,9 @@ export function writeTensor(at: number, descriptor: Descriptor, handle: number, 
 
 /** The tensor that native code described at the word `at`, as a descriptor that owns the reference. */
 export function takeTensor(at: number): Descriptor {
-  return takeTensorInto(at, makeStorage);
-}
-
-function makeStorage(handle: number, nbytes: number): NativeStorage {
-  return new NativeStorage(handle, nbytes, false);
+  const layout = layoutAt(at);
+  const storage = new NativeStorage(WireTensor.handle(at), toInteger(WireTensor.nbytes(at)), false);
+  return new Descriptor(storage, layout, toInteger(WireTensor.byteOffset(at) * 8));
 }
 
 /**

@@ -25,22 +25,12 @@ export function enter(words: number): number {
   return slot;
 }
 
-/**
- * The first free slot, which is not taken. For requests whose native function reads its inputs before, and writes its
- * results after, everything that could run JavaScript. They need not free the slot either.
- */
-export function freeSlot(words: number): number {
-  const slot = WireHeader.top();
-  if (slot > Wire.WORDS - words) throw wireIsFull();
-  return slot;
-}
-
-/** Frees a slot and everything above it. */
+/** Frees a slot and everything above it. Its results can be read until the next slot is taken. */
 export function leave(slot: number): void {
   WireHeader.setTop(slot);
 }
 
-/** Makes the request in a slot and frees the slot. Its results can be read until the next slot is taken. */
+/** Makes the request in a slot and leaves it. */
 export function request<T>(slot: number, send: () => T): T {
   WireHeader.setSlot(slot);
   try {
