@@ -23,7 +23,6 @@ import {
   UnsupportedDeviceError,
   VersionError,
 } from './errors.js';
-import { checkShape, checkStrides } from './layout.js';
 import { adaptObject } from './protocol/adapters.js';
 import { recordConsumed, releaseOf } from './protocol/deleter.js';
 import { checkArray, isVersion, readFlags } from './protocol/fields.js';
@@ -43,7 +42,7 @@ import { getBackend } from './storage/backend.js';
 import { Descriptor, Flag } from './storage/descriptor.js';
 import { consumerStream, getDeviceBackend, hasDeviceBackend } from './storage/device-backend.js';
 import { foreignLibrary, type ImportRequest } from './storage/foreign.js';
-import { findLayout } from './storage/layouts.js';
+import { findLayout, checkLayout } from './storage/layouts.js';
 import {
   afterError,
   BufferStorage,
@@ -141,18 +140,22 @@ function fromProducer(source: unknown, options: FromDLPackOptions | null): Tenso
   const copy = options?.copy ?? null;
   const descriptor = takeTensor(source, device, copy, streamHandle(options?.stream));
   const tensor = new Tensor(descriptor);
-  const dispose = () => tensor.dispose();
   if (device !== null && descriptor.device !== device) {
     const but = `the producer sent one on '${descriptor.device.name}'`;
-    throw afterError(new BufferError(`Expected a tensor on '${device.name}' but ${but}`), dispose);
+    throw refused(tensor, `Expected a tensor on '${device.name}' but ${but}`);
   }
   if (copy === false && tensor.isCopied) {
-    const text = 'Expected the memory itself (copy: false) but the producer sent a tensor that is marked as a copy';
-    throw afterError(new BufferError(text), dispose);
+    const but = 'the producer sent a tensor that is marked as a copy';
+    throw refused(tensor, `Expected the memory itself (copy: false) but ${but}`);
   }
   // The producer can ignore the request (NumPy and PyTorch would not notice), so copy here.
   const taken = copy === true && !tensor.isCopied ? copyOf(tensor) : tensor;
   return options === null ? taken : expectTaken(taken, options);
+}
+
+/** The error for a tensor that the caller did not ask for. Releases it. */
+function refused(tensor: Tensor, message: string): unknown {
+  return afterError(new BufferError(message), () => tensor.dispose());
 }
 
 /** A copy of a tensor that nothing else needs. */
@@ -326,10 +329,8 @@ function describeManaged(managed: ManagedTensor, release: (() => void) | undefin
   const dtype = dtypeFromCode(offeredDType.code, offeredDType.bits, offeredDType.lanes);
   const device = deviceFromType(offeredDevice.type, offeredDevice.id);
   checkArray(offeredShape, 'shape');
-  const shape = checkShape(offeredShape);
   if (offeredStrides != null) checkArray(offeredStrides, 'strides');
-  const strides = offeredStrides == null ? null : checkStrides(offeredStrides, shape);
-  const layout = findLayout(dtype, device, shape, strides, flags);
+  const layout = checkLayout(dtype, device, offeredShape, offeredStrides ?? null, flags);
   checkCount(byteOffset, 'byteOffset');
 
   if (typeof data === 'bigint') {
@@ -379,6 +380,7 @@ function describeManaged(managed: ManagedTensor, release: (() => void) | undefin
     const storage = new GpuStorage(gpuBuffer as GPUBufferLike, gpuDevice, Number(gpuBuffer.size), release);
     // The number that was sent is the producer's. Here the GPUDevice itself determines the number.
     const own = deviceOfGPU(gpuDevice);
+    const { shape, strides } = layout;
     const descriptor = new Descriptor(storage, findLayout(dtype, own, shape, strides, flags), byteOffset * 8);
     // Without elements, alignment does not count.
     return releaseOnError(storage, () => (layout.size === 0 ? descriptor.checkReach() : descriptor.checkBounds()));

@@ -5,7 +5,7 @@
 
 import type { DeviceInfo } from '../device.js';
 import { type DTypeInfo, sizeBytes, strideBits } from '../dtype.js';
-import { isContiguous, rowMajorStrides, sizeOf, spanOf } from '../layout.js';
+import { checkShape, checkStrides, isContiguous, MAX_NDIM, rowMajorStrides, sizeOf, spanOf } from '../layout.js';
 
 /** `DLPACK_FLAG_BITMASK_*` of dlpack.h. */
 export const Flag = {
@@ -111,14 +111,52 @@ export function findLayout(
   flags: number,
 ): Layout {
   const place = placeOf(dtype, shape, strides);
+  const known = knownAt(place, dtype, device, shape, strides, flags);
+  if (known !== null) return known;
+  const layout = new Layout(dtype, device, shape, strides ?? rowMajorStrides(shape), flags);
+  table[place ^ 1] = table[place] as Layout | null;
+  table[place] = layout;
+  return layout;
+}
+
+/**
+ * As {@link findLayout}, for arrays of a program. They are checked and copied only if the layout is new: those of a layout in
+ * the table are equal, and were checked before.
+ */
+export function checkLayout(
+  dtype: DTypeInfo,
+  device: DeviceInfo,
+  shape: readonly number[],
+  strides: readonly number[] | null,
+  flags: number,
+): Layout {
+  if (areNumbers(shape) && (strides === null || (strides.length === shape.length && areNumbers(strides)))) {
+    const known = knownAt(placeOf(dtype, shape, strides), dtype, device, shape, strides, flags);
+    if (known !== null) return known;
+  }
+  const lengths = checkShape(shape);
+  return findLayout(dtype, device, lengths, strides === null ? null : checkStrides(strides, lengths), flags);
+}
+
+/** True for an array of numbers that may be a shape: a hash of other values would call a program's code, or throw. */
+function areNumbers(values: readonly unknown[]): boolean {
+  if (values.length > MAX_NDIM) return false;
+  for (let i = 0; i < values.length; i++) if (typeof values[i] !== 'number') return false;
+  return true;
+}
+
+function knownAt(
+  place: number,
+  dtype: DTypeInfo,
+  device: DeviceInfo,
+  shape: readonly number[],
+  strides: readonly number[] | null,
+  flags: number,
+): Layout | null {
   const first = table[place] as Layout | null;
   if (first !== null && isSame(first, dtype, device, shape, strides, flags)) return first;
   const second = table[place ^ 1] as Layout | null;
-  if (second !== null && isSame(second, dtype, device, shape, strides, flags)) return second;
-  const layout = new Layout(dtype, device, shape, strides ?? rowMajorStrides(shape), flags);
-  table[place ^ 1] = first;
-  table[place] = layout;
-  return layout;
+  return second !== null && isSame(second, dtype, device, shape, strides, flags) ? second : null;
 }
 
 /** Goes backwards, because the step of a row-major axis is the product of the lengths after it. */
