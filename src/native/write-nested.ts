@@ -62,15 +62,14 @@ function closeStage(start: number): void {
 /** The most bytes of a piece, which has room for eight elements of each dtype that goes through the stage. */
 const PIECE = 16 * 1024;
 
-/** The most elements that are stored one by one, without a {@link Writer}. */
+/** The most elements of a typed array that are written one by one. */
 const FEW = 32;
 
 /** The values of nested arrays; null for empty arrays and for elements that are wider than a piece. */
 export function writeNested(source: unknown, shape: readonly number[], dtype: DTypeInfo): Storage | null {
   const size = sizeOf(shape);
   if (size === 0 || dtype.itemBits > PIECE) return null;
-  const few = isFloat(dtype) && size <= FEW && shape.length > 0 ? writeFewFloats(source, shape, dtype, size) : null;
-  return few ?? new Writer(shape, dtype, size).run(source);
+  return new Writer(shape, dtype, size).run(source);
 }
 
 /** True for dtypes whose numbers an array stores as they are, apart from NaN. */
@@ -99,38 +98,6 @@ export function writeFew(array: TypedArray, length: number, dtype: DTypeInfo): S
   } finally {
     closeStage(start);
   }
-}
-
-/** Null if a value is not a plain number. */
-function writeFewFloats(source: unknown, shape: readonly number[], dtype: DTypeInfo, size: number): Storage | null {
-  const nbytes = sizeBytes(dtype, size);
-  const start = openStage(nbytes);
-  try {
-    const end = storeFloats(source, shape, 0, stageArray(dtype), (start * 8) / dtype.bits);
-    return end < 0 ? null : flushStage(start, nbytes, null, 0, nbytes);
-  } finally {
-    closeStage(start);
-  }
-}
-
-/** Stores the numbers of a level from an index on. Returns the next index, or -1 at a value that is not a plain number. */
-function storeFloats(
-  level: unknown,
-  shape: readonly number[],
-  axis: number,
-  values: TypedArray,
-  start: number,
-): number {
-  const row = checkRow(level, shape, axis);
-  const length = shape[axis] as number;
-  let at = start;
-  for (let i = 0; i < length && at >= 0; i++) {
-    const value = row[i];
-    if (axis < shape.length - 1) at = storeFloats(value, shape, axis + 1, values, at);
-    else if (typeof value !== 'number' || Number.isNaN(value)) return -1;
-    else values[at++] = value;
-  }
-  return at;
 }
 
 /** Writes values at increasing places of the stage. Each full piece moves into the memory. */
