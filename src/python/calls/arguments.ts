@@ -21,28 +21,31 @@ import { Keywords, PyFloat } from './keywords.js';
 /** Strings, digits and bytes that do not fit into the cells of a request, in the order of the cells. */
 type Spill = readonly (string | Uint8Array)[];
 
-/** The data of the request that is being written besides its cells. Most requests have none. */
+/** The data of the request that is being written besides its cells. */
 interface Extras {
+  /** Makes the Python object of a value, by a request of its own. */
+  readonly make: (value: unknown) => object;
   spill: Spill;
   /** The references in the cells of an asynchronous call, pinned until the call has settled. Null for other requests. */
   readonly references: Reference[] | null;
 }
 
 const noSpill: Spill = [];
+/** Null while no request is written. */
 let extras: Extras | null = null;
 
 /** Begins to write a request. Returns the argument of {@link endExtras}. */
-export function beginExtras(references: Reference[] | null): Extras | null {
+export function beginExtras(make: (value: unknown) => object, references: Reference[] | null): Extras | null {
   const outer = extras;
-  extras = references === null ? null : { spill: noSpill, references };
+  extras = { make, spill: noSpill, references };
   return outer;
 }
 
 /** What does not fit into the cells of the request that was written. Returns to the outer request. */
 export function endExtras(outer: Extras | null): Spill {
-  const written = extras;
+  const { spill: written } = extras as Extras;
   extras = outer;
-  return written === null ? noSpill : written.spill;
+  return written;
 }
 
 /** True while an asynchronous call is being written. It must not wait for another operation. */
@@ -51,9 +54,9 @@ export function isAsyncCall(): boolean {
 }
 
 function spill(value: string | Uint8Array): void {
-  extras ??= { spill: noSpill, references: null };
-  if (extras.spill === noSpill) extras.spill = [value];
-  else (extras.spill as (string | Uint8Array)[]).push(value);
+  const written = extras as Extras;
+  if (written.spill === noSpill) written.spill = [value];
+  else (written.spill as (string | Uint8Array)[]).push(value);
 }
 
 const MAX_ARGUMENTS = 32_000;
@@ -187,9 +190,6 @@ function writeContainer(word: number, value: object, outerDepth: number): void {
   writeCell(word, kind, 0, list);
 }
 
-/** Makes the Python object of a value, by a request of its own. operations.ts, which is above this module, defines it. */
-export const earlier: { make(value: unknown): object } = { make: () => ({}) };
-
 /** Python's methods that add the values of another container. */
 const METHODS: { readonly [kind: number]: string } = {
   [ValueKind.list]: 'extend',
@@ -210,7 +210,7 @@ function writeLong(word: number, { kind, values, depth }: Part): void {
     const expected = `containers of many values nested at most ${MAX_LONG_DEPTH} deep`;
     throw new ArgumentValueError('argument', expected, `a container of ${values.length}`, 'does one contain itself?');
   }
-  const object = earlier.make(new Part(kind, [], depth)) as { [method: string]: (part: Part) => unknown };
+  const object = (extras as Extras).make(new Part(kind, [], depth)) as { [method: string]: (part: Part) => unknown };
   const reference = findReference(object) as Reference;
   releaseLater({ release: () => release(reference) });
   const add = object[METHODS[kind] as string] as (part: Part) => unknown;

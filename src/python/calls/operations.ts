@@ -38,7 +38,6 @@ import {
 import {
   beginExtras,
   checkCount,
-  earlier,
   endExtras,
   isAsyncCall,
   writeArgument,
@@ -48,7 +47,6 @@ import {
 import { causeOf } from './functions.js';
 import { beginHolding, endHolding, holdReference, holdStorage } from './held.js';
 import { Keywords } from './keywords.js';
-import { enterPlainCall, mayBePlain, writePlainCall } from './plain-call.js';
 
 const none: readonly unknown[] = [];
 
@@ -74,33 +72,12 @@ export function performTensor(subject: Reference, args: readonly unknown[]): Ten
   return new Tensor(callWith(Operation.callTensor, subject, args, takeTensor));
 }
 
-/** A call with any arguments. Keyword arguments are the last argument, and a plain call has none. */
+/** A call. Keyword arguments are the last argument. */
 function callWith<T>(operation: number, subject: Reference, args: readonly unknown[], take: Take<T>): T {
-  if (mayBePlain(args)) {
-    keepSignalsLater();
-    const mark = beginHolding();
-    const slot = enterPlainCall();
-    if (isWritten(slot, mark, operation, subject, args)) return conclude(slot, mark, performNow, take);
-  }
   const last = args.length > 0 ? args[args.length - 1] : undefined;
   // No `instanceof` for a function, because it would call Python for the prototype of a Python object.
   const keywords = typeof last === 'object' && last instanceof Keywords ? last : null;
   return send(operation, subject, null, keywords === null ? args : args.slice(0, -1), keywords, take);
-}
-
-/** Writes a plain call. If that is not possible, frees its slot and returns false. */
-function isWritten(
-  slot: number,
-  mark: number,
-  operation: number,
-  subject: Reference,
-  args: readonly unknown[],
-): boolean {
-  try {
-    if (writePlainCall(slot, operation, subject, args)) return true;
-  } catch {} // the function for all calls throws the error
-  abandon(slot, mark);
-  return false;
 }
 
 /** Frees the slot of a request that is not made, and what it holds. */
@@ -209,7 +186,7 @@ export function hold(value: unknown): number {
   });
 }
 
-earlier.make = (value) => wrap(hold(value));
+const make = (value: unknown): object => wrap(hold(value));
 
 /** The tensor of a Python object: from its type's exchange API, then as a versioned, then as a legacy capsule. */
 export function consume(reference: Reference, options: ImportRequest | null): Descriptor {
@@ -267,7 +244,7 @@ function send<T>(
   const words = PerformRequest.WORDS + count * Cell.WORDS;
   const mark = beginHolding();
   const slot = enter(operation === Operation.callTensor ? words + TensorResult.WORDS : words);
-  const outer = beginExtras(references);
+  const outer = beginExtras(make, references);
   let spill: readonly (string | Uint8Array)[];
   try {
     let word = PerformRequest.cellsAt(slot);
@@ -297,8 +274,8 @@ function send<T>(
   PerformRequest.setSpilled(slot, spill.length);
   PerformRequest.setTensorSlot(slot, slot + words);
   PerformRequest.setPromise(slot, promise);
-  const make = spill.length === 0 ? performNow : () => binding().perform(...spill);
-  return conclude(slot, mark, make, take, fail);
+  const request = spill.length === 0 ? performNow : () => binding().perform(...spill);
+  return conclude(slot, mark, request, take, fail);
 }
 
 /** Names of attributes and keywords, interned in Python. They are never released, so their number is limited. */

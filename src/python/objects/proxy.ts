@@ -19,7 +19,7 @@ import { binding } from '../binding.js';
 import { PythonError } from '../error.js';
 import { TVM_FFI_VALUE, tvmFfiValue } from '../tensors/tvm-ffi-value.js';
 import { Operation } from '../wire-layout.js';
-import { dropUnused, findReference, REFERENCE, Reference, release, type Traps } from './reference.js';
+import { dropUnused, findReference, REFERENCE, Reference, release } from './reference.js';
 
 /** The operations that the traps call. */
 export interface Operations {
@@ -83,21 +83,6 @@ const target = Object.assign(() => {}, {
     }
   },
 });
-
-/** The rare traps. In a separate object, because V8 looks up a trap at each use, through all methods of an object. */
-const rareTraps: ProxyHandler<typeof target> = {
-  getPrototypeOf: () => Function.prototype,
-  ownKeys: () => [],
-  getOwnPropertyDescriptor: () => undefined,
-  // All proxies share the target, so properties cannot be defined.
-  defineProperty: () => false,
-  deleteProperty: (_target, name) => {
-    const advice = `Python's del x.name is builtins.delattr(x, '${String(name)}')`;
-    throw new ArgumentTypeError('delete', 'a property of a JavaScript object', name, advice);
-  },
-  preventExtensions: () => false,
-  setPrototypeOf: () => false,
-};
 
 /** Runs an export by Python. A consumer in JavaScript knows the errors of the protocol, not those of Python. */
 function exporting<T>(run: () => T): T {
@@ -207,10 +192,10 @@ export function defineProxies(operations: Operations): (handle: number, isConver
   };
 
   /** The reference of a Python object is also the handler of its proxy, which saves an object. */
-  const traps: ProxyHandler<typeof target> & Traps & ThisType<Reference> = {
+  class Handler extends Reference implements ProxyHandler<typeof target> {
     has(_target: unknown, name: string | symbol): boolean {
       return typeof name === 'symbol' && (name in methods || name in ownMethods);
-    },
+    }
 
     get(_target: unknown, name: string | symbol): unknown {
       if (typeof name === 'symbol') {
@@ -229,14 +214,14 @@ export function defineProxies(operations: Operations): (handle: number, isConver
       } catch (error) {
         throw name === 'length' ? hintLength(error) : error;
       }
-    },
+    }
 
     set(_target: unknown, name: string | symbol, value: unknown): boolean {
       if (typeof name === 'symbol') return false;
       if (isIndex(name)) throw indexError(name, `Python's x[${name}] = v is py.setItem(x, ${name}, v)`);
       perform(Operation.setAttribute, this, name, [value]);
       return true;
-    },
+    }
 
     apply(_target: unknown, _this: unknown, args: unknown[]): unknown {
       if (this.isConverter && args.length === 1) {
@@ -248,13 +233,41 @@ export function defineProxies(operations: Operations): (handle: number, isConver
       } catch (error) {
         throw hintKeywords(error, args);
       }
-    },
-  };
-  const { get, apply, ...others } = traps;
-  Object.setPrototypeOf(Object.assign(Reference.prototype, others), rareTraps);
+    }
+
+    getPrototypeOf(): object {
+      return Function.prototype;
+    }
+
+    ownKeys(): string[] {
+      return [];
+    }
+
+    getOwnPropertyDescriptor(): undefined {
+      return undefined;
+    }
+
+    /** All proxies share the target, so properties cannot be defined. */
+    defineProperty(): boolean {
+      return false;
+    }
+
+    deleteProperty(_target: unknown, name: string | symbol): never {
+      const advice = `Python's del x.name is builtins.delattr(x, '${String(name)}')`;
+      throw new ArgumentTypeError('delete', 'a property of a JavaScript object', name, advice);
+    }
+
+    preventExtensions(): boolean {
+      return false;
+    }
+
+    setPrototypeOf(): boolean {
+      return false;
+    }
+  }
 
   function wrap(handle: number, isConverter = false): object {
-    const reference = new Reference(get, apply, handle, isConverter);
+    const reference = new Handler(handle, isConverter);
     const proxy = new Proxy(target, reference);
     reference.proxy = proxy;
     if (isDebug()) recordObject(handle, binding().objectBytes(handle));

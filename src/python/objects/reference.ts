@@ -10,16 +10,10 @@ import { ReleasedList } from '../wire-layout.js';
 /** The most objects, and the most storages, that can wait. */
 export const MAX_RELEASED = ReleasedList.OBJECTS_LENGTH;
 
-/** Traps of a proxy, whose handler is a Reference. */
-export type Traps = Required<Pick<ProxyHandler<() => void>, 'get' | 'apply'>>;
-
 /** References of larger objects that have outlived their tick. */
 const watched = new Set<Reference>();
 
-/**
- * One reference; `handle` is 0 once it was dropped. Not a base class, because V8 constructs derived objects more slowly
- * (30 of 340 ns of a conversion): proxy.ts gives its prototype the other traps.
- */
+/** One reference; `handle` is 0 once it was dropped. */
 export class Reference implements Collectable, Owner {
   /** How often the reference was looked up. */
   lookups = 0;
@@ -32,9 +26,6 @@ export class Reference implements Collectable, Owner {
   nextPending: Collectable | null = null;
 
   constructor(
-    // The traps that are used most, as the first properties of the object itself, where V8 finds them soonest.
-    readonly get: Traps['get'],
-    readonly apply: Traps['apply'],
     public handle: number,
     /** True for from_dlpack of a library whose objects native code makes itself. Its Reference is never released. */
     readonly isConverter: boolean,

@@ -22,12 +22,6 @@ export function writeNumber(word: number, value: number): void {
   writeCell(word, isInteger ? ValueKind.int : ValueKind.float, 0, value);
 }
 
-/** Fills a cell with the handle of an object. */
-export function writeHandle(word: number, handle: number): void {
-  Cell.setKind(word, ValueKind.handle);
-  Cell.setHandle(word, handle);
-}
-
 /** Describes a tensor in native memory at the top of the wire, and refers to it in a cell. The request holds its memory. */
 export function writeTensorCell(word: number, descriptor: Descriptor, isCopy = false): void {
   holdStorage(descriptor.storage);
