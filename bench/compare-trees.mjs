@@ -24,6 +24,12 @@ const exchange = {
   'Tensor.empty, dispose': "Tensor.empty([2, 3], 'float32').dispose()",
   'Tensor.empty, data, dispose': "const made = Tensor.empty([2, 3], 'float32'); made.data; made.dispose()",
   'Tensor.from(nested array), dispose': "Tensor.from([[1, 2, 3], [4, 5, 6]], { dtype: 'float32' }).dispose()",
+  '1,000 layouts in turns: exportManaged, importManaged, dispose':
+    'importManaged(exportManaged(layouts[i % 1000])).dispose()',
+  // As a model that generates text: each tensor is one longer than the one before, and no layout comes back.
+  'token by token: broadcastTo, exportManaged, importManaged, dispose': `
+    const longer = element.broadcastTo([++tokens.count, 1]);
+    importManaged(exportManaged(longer)).dispose();`,
 };
 const calls = {
   'nop()': 'nop()',
@@ -141,6 +147,8 @@ class Turn {
     const x = Tensor.from(new Float32Array(6), { shape: [2, 3] });
     const four = Tensor.from(new Float32Array(24), { shape: [1, 2, 3, 4] });
     Object.assign(this.names, { Tensor, fromDLPack, exportManaged, importManaged, releaseManaged, x });
+    const layouts = Array.from({ length: 1000 }, (_, k) => Tensor.empty([2, k + 1], 'float32'));
+    Object.assign(this.names, { layouts, element: Tensor.zeros([1, 1], 'float32'), tokens: { count: 0 } });
     if (peerFile !== '') {
       const peer = createRequire(import.meta.url)(peerFile);
       const batch = new BigUint64Array(64);
