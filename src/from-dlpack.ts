@@ -42,7 +42,7 @@ import { getBackend } from './storage/backend.js';
 import { Descriptor, Flag } from './storage/descriptor.js';
 import { consumerStream, getDeviceBackend, hasDeviceBackend } from './storage/device-backend.js';
 import { foreignLibrary, type ImportRequest } from './storage/foreign.js';
-import { findLayout, checkLayout } from './storage/layouts.js';
+import { checkLayout, findLayout } from './storage/layouts.js';
 import {
   afterError,
   BufferStorage,

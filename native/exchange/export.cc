@@ -35,7 +35,7 @@ template <class Managed>
 static void Delete(Instance*, DeleteRequest* request) {
   const bool plausible = IsPlausible(request->address);
   if (plausible) DeleteManaged(reinterpret_cast<Managed*>(request->address));
-  request->status = plausible ? kOk : kNullManaged;  // last, because the deleter may run JavaScript
+  request->status = plausible ? kOk : kNullManaged;
 }
 
 static napi_value ExportExternal(Instance* self, ExportRequest* request, napi_env env) {

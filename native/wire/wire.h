@@ -190,8 +190,7 @@ inline void WriteLayout(const Layout& layout, WireTensor* wire) {
 }
 
 // Puts the caller's reference into the table of the instance and describes the tensor in `wire`. Without a storage the
-// tensor was refused, and the description is for the error message. Returns the status, or kOutOfMemory. Writes nothing
-// before the reference is held, so a request that ends with this call need not own its slot.
+// tensor was refused, and the description is for the error message. Returns the status, or kOutOfMemory.
 inline Status GiveTensor(Instance* self, Storage* storage, Status status, const Imported& imported, WireTensor* wire) {
   const Layout& layout = *imported.tensor.layout;
   uint64_t nbytes = 0;
