@@ -30,7 +30,6 @@ const options = {
   // Tables behind a type: their keys or values are written out on the page.
   intentionallyNotExported: [
     'baseTable',
-    'callToJSAsync',
     'codes',
     'formats',
     'forms',

@@ -123,11 +123,20 @@ export interface NoProducer<Advice extends string> {
  */
 export type OpaqueProducer<T extends object> = keyof T extends never
   ? DLPackSource
-  : T extends { readonly length: unknown }
+  : T extends {
+        /** Of arrays and typed arrays. */
+        readonly length: unknown;
+      }
     ? NoProducer<'Use Tensor.from for an array of values, Tensor.wrap for a typed array'>
-    : T extends { readonly byteLength: unknown }
+    : T extends {
+          /** Of buffers. */
+          readonly byteLength: unknown;
+        }
       ? NoProducer<'Use Tensor.wrap for a buffer'>
-      : T extends { readonly then: unknown }
+      : T extends {
+            /** Of promises. */
+            readonly then: unknown;
+          }
         ? NoProducer<'Await a promise first'>
         : T;
 
