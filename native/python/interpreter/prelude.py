@@ -141,9 +141,12 @@ def enter_modes(grad, inference, casts):
         stack.enter_context(torch.autocast(device, dtype=dtype))
     return stack.close
 
+def library_of(frame):
+    return str(frame.f_globals.get('__name__')).partition('.')[0]
+
 def is_called_by_torch():
     frame = sys._getframe()
-    while frame is not None and str(frame.f_globals.get('__name__')).partition('.')[0] != 'torch':
+    while frame is not None and library_of(frame) != 'torch':
         frame = frame.f_back
     return frame is not None
 

@@ -102,8 +102,12 @@ Object* ConvertByFunction(TypeEntry* entry, Object* tensor, bool may_copy) {
 Object* ConvertTo(TypeEntry* entry, const Descriptor& descriptor, Storage* storage, uint32_t may_copy,
                   Outcome* outcome) {
   const bool is_copy = may_copy == 2;
-  if (entry->api != nullptr && OfferToTable(descriptor, storage, *entry->api))
-    return ConvertByTable(*entry, descriptor, storage, outcome);
+  if (entry->api != nullptr && OfferToTable(descriptor, storage, *entry->api)) {
+    Ref result(ConvertByTable(*entry, descriptor, storage, outcome));
+    // A table has no flag that says that a write is lost. Last, because this runs Python code.
+    const bool is_told = result.get() == nullptr || !is_copy || entry->api == ExchangeApi() || WarnOfCopy();
+    return is_told ? result.take() : nullptr;
+  }
   if (entry->is_numpy && FitsNumPy(*descriptor.layout)) return NewNumPyArray(descriptor, storage, is_copy);
   // From here on library code runs. It may call JavaScript that disposes the tensor, so this Python tensor keeps the
   // memory.

@@ -136,13 +136,12 @@ def explain_attribute(self, name):
         'torch.from_dlpack(x), numpy.from_dlpack(x), jax.numpy.from_dlpack(x)')
 
 def written_by_torch(function, args, kwargs):
-    """The arguments into which a function of PyTorch writes, as its name and its keywords tell."""
-    out = kwargs.get('out')
-    written = list(out) if isinstance(out, (list, tuple)) else [out]
+    """The arguments into which a function of PyTorch writes, as its name and its keywords tell: tensors and lists of them."""
+    written = [kwargs.get('out')]
     name = getattr(function, '__name__', '')
     if kwargs.get('inplace') or (name.endswith('_') and not name.endswith('__')):
         written += args[:1]
-    return written
+    return [value for one in written for value in (one if isinstance(one, (list, tuple)) else [one])]
 
 def torch_function(cls, function, types, args=(), kwargs=None):
     """Calls a function of PyTorch that has a dlpack.Tensor among its arguments."""
@@ -158,6 +157,19 @@ def torch_function(cls, function, types, args=(), kwargs=None):
             return {key: convert(item) for key, item in value.items()}
         return value
     return function(*convert(tuple(args)), **convert(dict(kwargs or {})))
+
+def warn_of_copy():
+    """Warns, once for each line, that a library gets a copy as memory to which it can write. What the functions of PyTorch
+    write to is known: torch_function has refused such a copy."""
+    frame, level = sys._getframe(), 1
+    while frame is not None:
+        if frame.f_code is torch_function.__code__:
+            return
+        if frame.f_globals is not globals() and library_of(frame) not in ('torch', 'tvm_ffi'):
+            break
+        frame, level = frame.f_back, level + 1
+    import warnings
+    warnings.warn(f'The library can write to the tensor that it gets, but {COPY}', stacklevel=level)
 
 def teach_jax(jax):
     """Functions of JAX are compiled for their arguments, and look at these as trees of arrays: here a tree of one."""

@@ -148,6 +148,7 @@ Object* DLPack(Object* self, Object* const* values, ptrdiff_t positional, Object
         "Expected memory that Python may keep for copy=False, but this tensor lies in a JavaScript buffer that "
         "its owner can move, and Python has received a copy; use Tensor.from or Tensor.adopt, or allow a copy");
   }
+  if (is_copied && request.copy < 0 && IsCalledByTorch() && !WarnOfCopy()) return nullptr;
   if (request.to_host) {
     if (request.copy == 0) {
       return Raise(api.PyExc_BufferError, "Expected copy=None or True: the tensor is not in host memory");
@@ -244,6 +245,8 @@ Object* RefuseNew(Object*, Object*, Object*) {
 // For the exchange API, whose C caller holds the GIL. The caller works on our current stream, or makes its own stream
 // wait for it.
 bool IsOffered(const Body& body) {
+  // A C caller cannot ask for a copy, and gets no flag that says that it has one.
+  if ((body.flags & DLPACK_FLAG_BITMASK_IS_COPIED) != 0 && !WarnOfCopy()) return false;
   uint64_t stream;
   return !cuda::IsCudaDevice(body.tensor.device.device_type) || OfferOnCurrentStream(body, &stream);
 }
@@ -292,6 +295,11 @@ MethodDef methods[] = {
 };
 
 }  // namespace
+
+bool WarnOfCopy() {
+  const Ref warned(CallPrelude("warn_of_copy"));
+  return warned.get() != nullptr;
+}
 
 Storage* CopyToHost(const Body& body, bool is_padded) {
   const DLTensor& tensor = body.tensor;

@@ -48,6 +48,10 @@ Object* ToBytes(Object* self, Object*);
 // tensor_type.cc: a row-major copy in new host memory, also of device memory. NULL with an exception set. GIL held.
 Storage* CopyToHost(const Body& body, bool is_padded);
 
+// Warns, once for each line of Python, that what a library writes to a copy of memory of JavaScript is lost. False with
+// an exception set: the warning, where the program has made warnings errors. Runs Python code.
+bool WarnOfCopy();
+
 // True when the elements are contiguous in row-major or column-major order, or when there are none.
 inline bool IsContiguous(const DLTensor& tensor, bool is_row_major) {
   int64_t step = 1;

@@ -1,6 +1,7 @@
 /** What a JavaScript tensor is for Python code and for the functions of PyTorch and JAX. */
 
 import { fromDLPack, Tensor } from 'dlpack';
+import { setDebug } from 'dlpack/debug';
 import { callAsync, kwargs, type PyObject } from 'dlpack/python';
 import { equal, ok, rejection, throws } from '../../assert.js';
 import { testWith } from '../../harness.js';
@@ -205,18 +206,60 @@ testWith(numpy.missing, 'protocols that cannot say that memory is a copy serve i
 });
 
 testWith(torch.missing, 'a function of PyTorch that writes to a copy of wrapped memory is refused', () => {
-  const { relu_, add, relu, nn, ops } = torch.module;
+  const { module } = torch;
+  const { relu_, add, relu, nn, ops } = module;
   const wrapped = Tensor.wrap(new Float32Array([-1, 2]));
   const out = kwargs({ out: wrapped });
   for (const write of [
     () => relu_(wrapped),
     () => ops.aten.relu_(wrapped),
     () => add(Tensor.from([1, 2]), 1, out),
+    () => module._foreach_add_([wrapped], 1),
     () => nn.functional.relu(wrapped, kwargs({ inplace: true })),
   ]) {
     raises('BufferError', 'pass Tensor.from(array) or Tensor.adopt(array)', write);
   }
   equal(fromDLPack(relu(wrapped)).toArray(), [0, 2]);
+});
+
+testWith(torch.missing, 'a copy of wrapped memory that PyTorch can write to comes with a warning', () => {
+  const wrapped = Tensor.wrap(new Float32Array([1, 2]));
+  const { from_dlpack, Tensor: TorchTensor, relu } = torch.module;
+  const caught = py.eval('__import__("warnings").catch_warnings')(kwargs({ record: true }));
+  const log = caught.__enter__();
+  const warningsOf = (action: () => unknown): string => {
+    log.clear();
+    action();
+    return String(py.eval("lambda log: ' '.join(str(w.message) for w in log)")(log));
+  };
+  py.import('warnings').simplefilter('always');
+  const lose = py.eval('lambda take, x: take(x).fill_(9)');
+  const takes = {
+    from_dlpack: () => lose(from_dlpack, wrapped),
+    torch: () => lose(py.eval('lambda x: x.torch()'), wrapped),
+    tensor: () => py.tensor(wrapped, TorchTensor).fill_(9),
+    flipped: () => lose(from_dlpack, wrapped.slice([null, null, -1])),
+  };
+  try {
+    for (const [name, take] of Object.entries(takes)) {
+      const text = warningsOf(take);
+      equal([name, text.split('Tensor.from(array) or Tensor.adopt(array)').length], [name, 2]);
+    }
+    const quiet = {
+      read: () => relu(wrapped),
+      copy: () => from_dlpack(wrapped, kwargs({ copy: true })),
+      option: () => py.tensor(wrapped, TorchTensor, { copy: true }),
+      shared: () => from_dlpack(Tensor.from([1, 2])),
+      adopted: () => py.tensor(Tensor.adopt(new Float32Array(2)), TorchTensor),
+    };
+    for (const [name, take] of Object.entries(quiet)) equal([name, warningsOf(take)], [name, '']);
+    // Where the program has made warnings errors, this one is an error, too.
+    py.import('warnings').simplefilter('error');
+    raises('UserWarning', 'Tensor.adopt(array)', () => from_dlpack(wrapped));
+  } finally {
+    caught.__exit__(null, null, null);
+  }
+  equal([...wrapped], [1, 2]);
 });
 
 testWith(numpy.missing || torch.missing, 'errors for the words of the other language name the own ones', () => {
@@ -309,4 +352,21 @@ testWith(jax.missing, 'functions of JAX take a JavaScript tensor', () => {
     true,
   );
   equal(String(jax.module.add(readOnly(), 1).tolist()), '[[2.0, -1.0, 4.0], [-3.0, 6.0, -5.0]]');
+});
+
+testWith(pythonMissing, 'debug mode reports the copy of wrapped memory for Python once, with its line', () => {
+  const { emitWarning } = process;
+  const texts: string[] = [];
+  process.emitWarning = ((text: string, { code }: { code: string }) => void texts.push(`${code} ${text}`)) as never;
+  setDebug(true);
+  try {
+    const wrapped = Tensor.wrap(new Float32Array(2));
+    for (let i = 0; i < 2; i++) py.release(py.tensor(wrapped));
+    py.release(py.tensor(Tensor.from([1])));
+  } finally {
+    setDebug(false);
+    process.emitWarning = emitWarning;
+  }
+  equal(texts.length, 1);
+  ok(texts[0]?.startsWith('DLPACK_COPY') && texts[0].includes('tensor-object.test'), texts[0]);
 });

@@ -1,5 +1,5 @@
 import { Tensor } from 'dlpack';
-import { liveCounts } from 'dlpack/debug';
+import { liveCounts, setDebug } from 'dlpack/debug';
 import {
   getGlobalFunc,
   globalFuncNames,
@@ -243,3 +243,24 @@ testWith(ffiMissing, 'toFunction takes functions only', () => {
   const add = testing('add_one');
   equal(toFunction(add as never)(1), 2);
 });
+
+testWith(
+  kernelsMissing,
+  'debug mode reports the copy of wrapped memory that a callback returns once, with its line',
+  () => {
+    const { emitWarning } = process;
+    const texts: string[] = [];
+    process.emitWarning = ((text: string, { code }: { code: string }) => void texts.push(`${code} ${text}`)) as never;
+    setDebug(true);
+    try {
+      const wrapped = Tensor.wrap(new Float32Array(2));
+      const lent = () => wrapped.view();
+      for (let i = 0; i < 2; i++) (testing('apply')(lent) as Tensor).dispose();
+    } finally {
+      setDebug(false);
+      process.emitWarning = emitWarning;
+    }
+    equal(texts.length, 1);
+    ok(texts[0]?.startsWith('DLPACK_COPY') && texts[0].includes('functions.test'), texts[0]);
+  },
+);
