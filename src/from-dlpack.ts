@@ -138,7 +138,7 @@ function fromProducer(source: unknown, options: FromDLPackOptions | null): Tenso
   const place = options?.device; // read once, because getters may return different values
   const device = place === undefined ? null : parseDevice(place);
   const copy = options?.copy ?? null;
-  const descriptor = takeTensor(source, device, copy, streamHandle(options?.stream));
+  const descriptor = takeSource(source, device, copy, streamHandle(options?.stream));
   const tensor = new Tensor(descriptor);
   if (device !== null && descriptor.device !== device) {
     const but = `the producer sent one on '${descriptor.device.name}'`;
@@ -182,7 +182,7 @@ function takeForeign(source: object, request: ImportRequest | null): Descriptor 
 }
 
 /** The tensor of a source that is not a Tensor of this package. The caller owns it. */
-export function takeTensor(
+export function takeSource(
   source: unknown,
   device: DeviceInfo | null = null,
   copy: boolean | null = null,

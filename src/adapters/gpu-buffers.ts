@@ -54,7 +54,7 @@ interface Taken {
 }
 
 /** As {@link Taken} with a reference to the library's object, which `release` drops. */
-interface Held extends Omit<Taken, 'gpuBuffer'> {
+interface Borrowed extends Omit<Taken, 'gpuBuffer'> {
   readonly read: () => GPUBufferLike | null | undefined;
   /** The dtypes of the library whose GPUBuffers a dtype describes; absent: all. */
   readonly dtypes?: readonly string[];
@@ -72,7 +72,7 @@ export interface GpuBuffers {
    * A tensor over the GPUBuffer that `read` returns, or a copy. `release` is also called after a copy, and when this
    * throws.
    */
-  hold(held: Held): Tensor;
+  borrow(borrowed: Borrowed): Tensor;
   /**
    * Lends the GPUBuffer of a tensor to a library, or a copy on the same device where the buffer does not fit. `make`
    * makes the library's object. The buffer is released when `make` throws.

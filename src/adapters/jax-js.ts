@@ -74,9 +74,9 @@ export function fromJaxJs<T extends JaxArray>(value: T, options?: GPUAdaptOption
       checkDType(name, jaxJsAdapter.dtypes, 'DLPack');
       const dtype = name as DType;
       if (device === 'webgpu') {
-        const { hold } = gpuBuffers();
+        const { borrow } = gpuBuffers();
         const release = readRelease(jaxJsAdapter, value.ref, 'dispose');
-        return hold({ read: () => bufferOf(value), dtype, shape, release, options, dtypes: gpuNames });
+        return borrow({ read: () => bufferOf(value), dtype, shape, release, options, dtypes: gpuNames });
       }
       checkCopied(options, copied);
       const values = readMemory(value.ref.dataSync()); // reading consumes the reference

@@ -85,10 +85,10 @@ async function readFrom<T extends MLTensorLike>(value: T, options: MLTensorOptio
   checkDType(dataType, mlTensorAdapter.dtypes, 'DLPack');
   const dtype = dataType as DType;
   if (options?.gpuDevice !== undefined && context.exportToGPU !== undefined) {
-    const { hold } = gpuBuffers();
+    const { borrow } = gpuBuffers();
     const buffer = await context.exportToGPU(value);
     // The context gets the memory back if a check fails.
-    return hold({
+    return borrow({
       read: () => buffer,
       dtype,
       shape,

@@ -4,8 +4,8 @@ import { checkDType, type DType, dtypeOfArray, type TypedArray } from '../dtype.
 import type { DLPackSource } from '../protocol/managed.js';
 import type { Tensor } from '../tensor.js';
 import { type Adapter, takeObject } from './adapter.js';
+import { borrow } from './borrow.js';
 import { arrayClasses, readCount, readMemory, readRelease } from './fields.js';
-import { hold } from './held.js';
 import { lend } from './lend.js';
 import type { AdaptOptions, ToOptions } from './options.js';
 
@@ -73,7 +73,7 @@ export function fromNumpyTs(value: NumpyTsArray, options?: AdaptOptions): Tensor
       const size = array.BYTES_PER_ELEMENT * (dtype.startsWith('complex') ? 2 : 1);
       const release = wasmRegion === null ? () => {} : readRelease(numpyTsAdapter, wasmRegion, 'release');
       wasmRegion?.retain();
-      return hold({
+      return borrow({
         adapter: numpyTsAdapter,
         view: () => array,
         dtype: dtype as DType,

@@ -5,8 +5,8 @@ import { LayoutError, UnsupportedDTypeError } from '../errors.js';
 import type { DLPackSource } from '../protocol/managed.js';
 import type { Tensor } from '../tensor.js';
 import { type Adapter, takeObject } from './adapter.js';
+import { borrow } from './borrow.js';
 import { readCount, readRelease } from './fields.js';
-import { hold } from './held.js';
 import { lend } from './lend.js';
 import type { AdaptOptions, ToOptions } from './options.js';
 
@@ -78,7 +78,7 @@ export function fromOpenCV(mat: OpenCVMat, options?: AdaptOptions): Tensor {
       const pixels = [columns, channels].slice(0, channels === 1 ? 1 : 2);
       const header = mat.rowRange(0, rows);
       const release = readRelease(openCVAdapter, header, 'delete');
-      return hold({
+      return borrow({
         adapter: openCVAdapter,
         view: () => header.data,
         dtype,

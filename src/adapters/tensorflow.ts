@@ -108,7 +108,7 @@ function fromValues(value: TensorFlowTensor, options: TensorFlowOptions | undefi
 function fromBackend(value: TensorFlowTensor, backend: GpuBackend, options: TensorFlowOptions | undefined): Tensor {
   if (!backend.submitQueue) throw new ArgumentTypeError('backend', 'tf.backend() on WebGPU', backend);
   const { dataId, dtype, shape } = value;
-  const { hold } = gpuBuffers();
+  const { borrow } = gpuBuffers();
   // A second tensor over the same data keeps the buffer from being reused.
   const held = (value as TensorFlowTensor & { clone(): HeldTensor }).clone();
   const read = () => {
@@ -124,7 +124,7 @@ function fromBackend(value: TensorFlowTensor, backend: GpuBackend, options: Tens
   };
   const asked = { ...options, gpuDevice: backend.device };
   const release = readRelease(tensorFlowAdapter, held, 'dispose');
-  return hold({ read, dtype: dtype as DType, shape, release, options: asked, dtypes: gpuNames });
+  return borrow({ read, dtype: dtype as DType, shape, release, options: asked, dtypes: gpuNames });
 }
 
 interface HeldTensor {

@@ -101,7 +101,7 @@ export function fromTypeGPU(value: TypeGPUBuffer, options?: GPUAdaptOptions): Te
       const isPadded = length === '3' && shape.length > 0;
       if (length !== undefined) shape.push(isPadded ? 4 : Number(length));
       const read = () => value.buffer as GPUBufferLike;
-      const tensor = gpuBuffers().hold({ read, dtype, shape, release: () => keep(value), options });
+      const tensor = gpuBuffers().borrow({ read, dtype, shape, release: () => keep(value), options });
       return isPadded ? withoutLast(tensor) : tensor;
     },
   });

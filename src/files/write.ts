@@ -85,7 +85,7 @@ export async function writeSafetensors(
     throw new ArgumentTypeError('metadata', "an object such as { format: 'pt' }", given); // a Map, for example
   }
   const metadata = { ...given }; // the caller may change it while this function waits
-  await writeHeld(target, writingOf(options), hold(tensors), async (named, sink) => {
+  await writeHeld(target, writingOf(options), retain(tensors), async (named, sink) => {
     const planned = named.map(({ name, descriptor }) => {
       const { dtype, shape, size } = descriptor;
       return { name, dtype, shape, nbytes: Math.ceil((size * dtype.itemBits) / 8), descriptor };
@@ -109,7 +109,7 @@ export async function writeSafetensors(
 export async function writeNpy(target: FileTarget, tensor: TensorView, options: WriteOptions = {}): Promise<void> {
   checkOptions(options, writeNames, '{ durable: true }');
   checkTensor(tensor, 'tensor');
-  await writeHeld(target, writingOf(options), hold([['array', tensor]]), async ([only], sink) => {
+  await writeHeld(target, writingOf(options), retain([['array', tensor]]), async ([only], sink) => {
     for await (const piece of npyBytes((only as Named).descriptor)) await sink.write(piece);
   });
 }
@@ -124,7 +124,7 @@ export async function writeNpy(target: FileTarget, tensor: TensorView, options: 
  */
 export async function writeNpz(target: FileTarget, tensors: NamedTensors, options: WriteOptions = {}): Promise<void> {
   checkOptions(options, writeNames, '{ durable: true }');
-  await writeHeld(target, writingOf(options), hold(tensors), async (named, sink) => {
+  await writeHeld(target, writingOf(options), retain(tensors), async (named, sink) => {
     const members: StoredMember[] = [];
     let offset = 0;
     for (const one of named) {
@@ -189,7 +189,7 @@ function isPlain(value: object): boolean {
 }
 
 /** Holds one more reference to each tensor, because the tensors may be disposed while they are written. */
-function hold(tensors: NamedTensors): Named[] {
+function retain(tensors: NamedTensors): Named[] {
   const held = new Map<string, Descriptor>();
   try {
     // One pair after the other, because the first element of a large typed array shows that it holds no pairs.

@@ -334,7 +334,7 @@ class Outputs {
     const form = this.next();
     switch (form) {
       case forms.tensor:
-        return this.takeTensor();
+        return this.takeOutput();
       case forms.strings: {
         const first = this.next();
         const count = this.next();
@@ -355,7 +355,7 @@ class Outputs {
     return this.numbers[this.at++] as number;
   }
 
-  private takeTensor(): Tensor {
+  private takeOutput(): Tensor {
     const storage = new NativeStorage(this.next(), this.next(), false);
     const dtype = dtypeOf(this.next()) as DTypeInfo;
     const place = this.next() !== 0 ? (this.device as SessionDevice).info : cpu;

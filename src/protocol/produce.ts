@@ -6,7 +6,7 @@ import { getBackend } from '../storage/backend.js';
 import { Descriptor, KNOWN_FLAGS } from '../storage/descriptor.js';
 import { getDeviceBackend } from '../storage/device-backend.js';
 import { findLayout } from '../storage/layouts.js';
-import { GpuStorage, releaseAfter, releaseOnError, type Storage } from '../storage/storage.js';
+import { cannotKeep, GpuStorage, releaseAfter, releaseOnError, type Storage } from '../storage/storage.js';
 import { isWasmMemory, WasmStorage } from '../storage/wasm-storage.js';
 import { copyDescriptor } from '../values/copy.js';
 import { DLPACK_VERSION, type ManagedTensor } from './managed.js';
@@ -88,12 +88,7 @@ function exportNative(descriptor: Descriptor, { native, copy }: Wanted): object 
   if (backend === null) {
     throw new BufferError('Expected native code for a native external but this runtime has none; ask for a buffer');
   }
-  if (copy === false) {
-    throw new BufferError(
-      'Expected memory that native code may keep (copy: false) but this tensor lies in a JavaScript buffer that its owner ' +
-        'can move or that ends with its worker; use Tensor.adopt or Tensor.from, or allow a copy',
-    );
-  }
+  if (copy === false) throw cannotKeep('(copy: false)');
   const kept = copyDescriptor(descriptor);
   return releaseAfter(kept, () => backend.exportExternal(kept) as object);
 }

@@ -15,7 +15,7 @@ import type { Bridge, PyProxyLike } from './pyodide.js';
 const Kind = { versioned: 1, readonly: 2, buffer: 4 } as const;
 
 /** The tensor of a Python object, which lives until the tensor is disposed. Python's errors pass through unchanged. */
-function takeTensor(
+function takeProxy(
   proxy: PyProxyLike,
   bridge: Bridge,
   { heap, isRaising }: Internals,
@@ -44,7 +44,7 @@ export function makeProducers(
   const methods = {
     [DLPACK](this: PyProxyLike, request?: DLPackRequest | null) {
       const wanted = readRequest(request);
-      const tensor = takeLive(this, () => takeTensor(this, bridge, internals, dtypes));
+      const tensor = takeLive(this, () => takeProxy(this, bridge, internals, dtypes));
       try {
         return produce(descriptorOf(tensor), wanted, true);
       } finally {

@@ -63,7 +63,7 @@ export function openForeign<D extends DType>(description: ForeignTensor & { read
 function openPlace(description: ForeignTensor): Descriptor {
   const given = { ...description };
   checkOptions(given, names, example);
-  const place = placeOf(given);
+  const place = sharedPlaceOf(given);
   const { shape, strides, offset = 0, readonly = false, padded = false } = given;
   const bytes = count(offset, 'offset', Number.MAX_SAFE_INTEGER / 8);
   const layout = readLayout({
@@ -88,7 +88,7 @@ function openPlace(description: ForeignTensor): Descriptor {
   return new Descriptor(storage, findLayout(dtype, cpu, layout.shape, layout.strides, flags), bitOffset - start * 8);
 }
 
-function placeOf({ name, process, file }: ForeignTensor): SharedPlace {
+function sharedPlaceOf({ name, process, file }: ForeignTensor): SharedPlace {
   if (name !== undefined) {
     if (typeof name !== 'string') throw new ArgumentTypeError('description.name', 'a string', name);
     return { name: checkName(name, 'description.name'), process: 0, file: 0, must: null };

@@ -60,13 +60,15 @@ export function isDebug(): boolean {
 /** More than V8's ten frames, because an allocation on a device has as many inside this package. */
 const FRAMES = 30;
 
-/** The stack of the program, from the first frame outside this package on. */
+/** The stack of the program, from the first frame outside this package on. A hook of the program does not run. */
 export function origin(): string {
-  const limited = Error as { stackTraceLimit?: number };
-  const { stackTraceLimit } = limited;
-  if (stackTraceLimit !== undefined) limited.stackTraceLimit = Math.max(stackTraceLimit, FRAMES);
+  const settings = Error as { stackTraceLimit?: number; prepareStackTrace?: unknown };
+  const { stackTraceLimit, prepareStackTrace } = settings;
+  if (prepareStackTrace !== undefined) settings.prepareStackTrace = undefined;
+  if (stackTraceLimit !== undefined) settings.stackTraceLimit = Math.max(stackTraceLimit, FRAMES);
   const lines = (new Error('origin').stack ?? '').split('\n');
-  if (stackTraceLimit !== undefined) limited.stackTraceLimit = stackTraceLimit;
+  if (stackTraceLimit !== undefined) settings.stackTraceLimit = stackTraceLimit;
+  if (prepareStackTrace !== undefined) settings.prepareStackTrace = prepareStackTrace;
   return withoutOwnFrames(lines.slice(lines[0]?.startsWith('Error') ? 1 : 0)).join('\n');
 }
 

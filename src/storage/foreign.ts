@@ -35,7 +35,7 @@ export interface ForeignArray {
   /** The interface as JavaScript values. */
   readonly raw: unknown;
   /** Makes a storage that keeps the object, over memory that is set later. */
-  hold(nbytes: number): Storage;
+  makeStorage(nbytes: number): Storage;
   /** Drops the object. */
   drop(): void;
 }

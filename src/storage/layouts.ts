@@ -110,7 +110,7 @@ export function findLayout(
   strides: readonly number[] | null,
   flags: number,
 ): Layout {
-  const place = placeOf(dtype, shape, strides);
+  const place = firstPlace(dtype, shape, strides);
   const known = knownAt(place, dtype, device, shape, strides, flags);
   if (known !== null) return known;
   const layout = new Layout(dtype, device, shape, strides ?? rowMajorStrides(shape), flags);
@@ -131,7 +131,7 @@ export function checkLayout(
   flags: number,
 ): Layout {
   if (areNumbers(shape) && (strides === null || (strides.length === shape.length && areNumbers(strides)))) {
-    const known = knownAt(placeOf(dtype, shape, strides), dtype, device, shape, strides, flags);
+    const known = knownAt(firstPlace(dtype, shape, strides), dtype, device, shape, strides, flags);
     if (known !== null) return known;
   }
   const lengths = checkShape(shape);
@@ -160,7 +160,7 @@ function knownAt(
 }
 
 /** Goes backwards, because the step of a row-major axis is the product of the lengths after it. */
-function placeOf(dtype: DTypeInfo, shape: readonly number[], strides: readonly number[] | null): number {
+function firstPlace(dtype: DTypeInfo, shape: readonly number[], strides: readonly number[] | null): number {
   let hash = dtype.packed | 0;
   let step = 1;
   for (let i = shape.length - 1; i >= 0; i--) {

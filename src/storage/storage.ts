@@ -19,7 +19,7 @@ import {
 } from '../base/primordials.js';
 import type { DeviceInfo } from '../device.js';
 import type { DTypeInfo } from '../dtype.js';
-import { DisposedError, UnsupportedDeviceError } from '../errors.js';
+import { BufferError, DisposedError, UnsupportedDeviceError } from '../errors.js';
 import { type Collectable, collectLater, type Owner } from './collect.js';
 import { detach } from './detach.js';
 
@@ -278,3 +278,10 @@ export function isDetached(buffer: ArrayBufferLike): boolean {
 export function regionOf(array: ArrayBufferView): { buffer: ArrayBufferLike; start: number; byteLength: number } {
   return { buffer: bufferOf(array), start: byteOffsetOf(array), byteLength: byteLengthOf(array) };
 }
+
+/** The error for memory that native code cannot keep. `use` says for what, `found` and `advice` complete the sentence. */
+export const cannotKeep = (use: string, found = 'lies', advice = ', or allow a copy'): BufferError =>
+  new BufferError(
+    `Expected memory that native code may keep ${use} but this tensor ${found} in a JavaScript buffer that its owner can move ` +
+      `or that ends with its worker; use Tensor.adopt or Tensor.from${advice}`,
+  );

@@ -8,7 +8,7 @@ import { Usage } from './api.js';
 import { copyElements, copyElementsAsync } from './copy.js';
 import { registerCounts } from './counts.js';
 import { fromImage } from './from-image.js';
-import { holdBuffer, lendBuffer, takeBuffer } from './lend.js';
+import { borrowBuffer, lendBuffer, takeBuffer } from './lend.js';
 import { allocate, clear, hasUsage, memoryOf } from './memory.js';
 
 /** WebGPU has one queue for each device, which orders all work, so there is nothing to wait for. */
@@ -46,5 +46,5 @@ const webgpuBackend: DeviceBackend = {
 export function register(): void {
   setDeviceBackend(['webgpu'], webgpuBackend);
   registerCounts();
-  gpuBackend.buffers = { image: fromImage, take: takeBuffer, hold: holdBuffer, lend: lendBuffer };
+  gpuBackend.buffers = { image: fromImage, take: takeBuffer, borrow: borrowBuffer, lend: lendBuffer };
 }

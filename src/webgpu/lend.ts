@@ -42,7 +42,7 @@ export const takeBuffer: GpuBuffers['take'] = ({ options, release, ...taken }) =
   return isCopied ? copyOf(tensor) : tensor;
 };
 
-export const holdBuffer: GpuBuffers['hold'] = ({ read, dtype, shape, release, options, dtypes }) => {
+export const borrowBuffer: GpuBuffers['borrow'] = ({ read, dtype, shape, release, options, dtypes }) => {
   let tensor: Tensor;
   try {
     if (dtypes !== undefined) checkDType(dtype, dtypes, 'DLPack on WebGPU');

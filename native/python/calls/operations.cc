@@ -100,7 +100,7 @@ static bool CallTensor(Objects* self, PerformRequest* request, Spill* spill) {
   const Cells cells = CellsBehind(self->instance, request + 1, request->count);
   Object* result = Call(self, cells, request->keywords, spill);
   TensorResult* tensor = MessageAt<TensorResult>(self->instance, request->tensor_slot);
-  return result != nullptr && TakeTensor(self, result, {-1, false, 0, 0, 0}, tensor);
+  return result != nullptr && ConsumeTensor(self, result, {-1, false, 0, 0, 0}, tensor);
 }
 
 // NULL with an exception set, or with the outcome filled. All cells are read before the operation runs Python code.

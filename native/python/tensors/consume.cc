@@ -359,7 +359,7 @@ static Storage* ConsumeObject(Ref* owned, const ConsumeOptions& options, Importe
   return array_entry == nullptr ? nullptr : ConsumeMethod(array_entry, array.get(), options, imported, status);
 }
 
-bool TakeTensor(Objects* self, Object* object, const ConsumeOptions& options, TensorResult* result) {
+bool ConsumeTensor(Objects* self, Object* object, const ConsumeOptions& options, TensorResult* result) {
   Imported imported;
   Status status;
   Ref owned(object);
@@ -445,7 +445,7 @@ napi_value Consume(napi_env env, napi_callback_info info) {
     result->status = kConsumed;
     return nullptr;
   }
-  if (TakeTensor(self, object, options, result)) return nullptr;
+  if (ConsumeTensor(self, object, options, result)) return nullptr;
   return api.PyErr_Occurred() ? TakeException(env, self, reinterpret_cast<Outcome*>(request)) : nullptr;
 }
 

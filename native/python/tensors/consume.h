@@ -21,7 +21,7 @@ struct ConsumeOptions {
 // Imports the tensor of an object, and takes over the reference to it. Nothing that may run JavaScript follows, except
 // RenewSnapshot. False when it has none: when no exception is set, the status of the result tells
 // what went wrong. JavaScript thread, GIL held.
-bool TakeTensor(Objects* self, Object* object, const ConsumeOptions& options, TensorResult* result);
+bool ConsumeTensor(Objects* self, Object* object, const ConsumeOptions& options, TensorResult* result);
 
 // A tensor that a thread of the pool imported, on its way to the JavaScript thread.
 struct CarriedTensor {

@@ -58,7 +58,7 @@ static int PushTensor(Context* self, Storage* storage, Status status, const Impo
 }
 
 // As PushTensor.
-static int TakeTensor(Context* self, TVMFFIObject* object, bool is_owned) {
+static int PushTensorOf(Context* self, TVMFFIObject* object, bool is_owned) {
   Imported imported;
   Status status = kOk;
   const TensorObject* own = AsOwnTensor(object);
@@ -103,7 +103,7 @@ napi_value TakeObject(Context* self, napi_env env, TVMFFIAny* any, bool is_owned
       value = TakeInteger(env, *any);
       if (value == nullptr) RefuseLong(env, status);
       break;
-    case kTVMFFITensor: *status = TakeTensor(self, object, is_owned); return nullptr;
+    case kTVMFFITensor: *status = PushTensorOf(self, object, is_owned); return nullptr;
     case kTVMFFIDLTensorPtr: *status = TakeView(self, *static_cast<DLTensor*>(any->v_ptr)); return nullptr;
     default:
       if (any->type_index < kTVMFFIStaticObjectBegin) return nullptr;

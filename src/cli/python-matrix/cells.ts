@@ -1,6 +1,6 @@
 /** The cells of the table: producer, consumer, tensor and route. */
 
-import { type DTypeRow, dtypes, isPacked, type Layout, layouts } from './tables.js';
+import { type DTypeRow, dtypes, isPacked, type LayoutRow, layouts } from './tables.js';
 
 export type Direction = 'to JavaScript' | 'from JavaScript';
 export type Copy = true | false | null;
@@ -10,7 +10,7 @@ export interface Cell {
   readonly direction: Direction;
   readonly route: string;
   readonly dtype: DTypeRow;
-  readonly layout: Layout;
+  readonly layout: LayoutRow;
   readonly readonly: boolean;
   readonly copy: Copy;
 }
@@ -81,7 +81,7 @@ export const peers: readonly PeerRow[] = [
 export const copies: readonly Copy[] = [null, true, false];
 
 /** The first route has every combination; the others have every dtype in two layouts and every layout in four dtypes. */
-const isWorth = (isFirst: boolean, dtype: DTypeRow, layout: Layout): boolean =>
+const isWorth = (isFirst: boolean, dtype: DTypeRow, layout: LayoutRow): boolean =>
   isFirst ||
   ['float32', 'int8', 'complex64', 'bfloat16'].includes(dtype.name) ||
   ['matrix', 'vector'].includes(layout.name);

@@ -18,7 +18,16 @@ import type { Outcome } from './lines.js';
 import morePeersCode from './more_peers.py';
 import peersCode from './peers.py';
 import syntheticCode from './synthetic.py';
-import { type DTypeRow, isPacked, type Layout, LENGTH, otherValue, type Value, valueAt, valuesOf } from './tables.js';
+import {
+  type DTypeRow,
+  isPacked,
+  type LayoutRow,
+  LENGTH,
+  otherValue,
+  type Value,
+  valueAt,
+  valuesOf,
+} from './tables.js';
 
 /** How a peer describes a tensor of its own. */
 interface Description {
@@ -49,7 +58,7 @@ const scalar = ({ name, lanes }: DTypeRow, value: Value): Scalar<DType> => {
 const same = (a: unknown, b: unknown): boolean => JSON.stringify(a) === JSON.stringify(b);
 
 /** Axes that are never stepped along may have any stride. */
-const sameStrides = ({ shape, strides }: Layout, found: readonly number[]): boolean =>
+const sameStrides = ({ shape, strides }: LayoutRow, found: readonly number[]): boolean =>
   shape.includes(0) || shape.every((length, axis) => length === 1 || strides[axis] === found[axis]);
 
 const asRefused = (error: unknown): Outcome => {
@@ -338,7 +347,7 @@ function makeTensor({ dtype, layout, readonly }: Cell, isPadded: boolean): { bas
 }
 
 /** A view of the same memory that no method of Tensor makes, so another producer makes it. */
-function overAddress(base: Tensor, dtype: DTypeRow, layout: Layout, readonly: boolean): ManagedTensor {
+function overAddress(base: Tensor, dtype: DTypeRow, layout: LayoutRow, readonly: boolean): ManagedTensor {
   const { code, bits, lanes } = dtype;
   const item = base.isPadded ? 1 : (bits * lanes) / 8;
   return {

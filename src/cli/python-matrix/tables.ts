@@ -70,7 +70,7 @@ export function otherValue({ name }: DTypeRow, than: Value): Value {
   return than === 1 ? 2 : 1;
 }
 
-export interface Layout {
+export interface LayoutRow {
   readonly name: string;
   readonly shape: readonly number[];
   readonly strides: readonly number[];
@@ -84,7 +84,7 @@ export interface Layout {
 
 const deep = [...new Array<number>(38).fill(1), 2, 3];
 
-export const layouts: readonly Layout[] = [
+export const layouts: readonly LayoutRow[] = [
   {
     name: 'vector',
     shape: [6],
@@ -171,7 +171,7 @@ export const layouts: readonly Layout[] = [
 ];
 
 /** Places in memory of the elements, in row-major order. */
-export function placesOf({ shape, strides, offset }: Layout): number[] {
+export function placesOf({ shape, strides, offset }: LayoutRow): number[] {
   let places = [offset];
   shape.forEach((length, axis) => {
     const step = strides[axis] as number;
@@ -181,7 +181,7 @@ export function placesOf({ shape, strides, offset }: Layout): number[] {
 }
 
 /** The expected elements of a layout in row-major order; for a dtype with lanes, the lanes one after the other. */
-export function valuesOf(dtype: DTypeRow, layout: Layout): Value[] {
+export function valuesOf(dtype: DTypeRow, layout: LayoutRow): Value[] {
   const lanes = Array.from({ length: dtype.lanes }, (_, lane) => lane);
   return placesOf(layout).flatMap((at) => lanes.map((lane) => valueAt(dtype, at * dtype.lanes + lane)));
 }

@@ -49,7 +49,7 @@ export interface MaskedCudaArray {
 }
 
 /** Makes the storage of the tensor, which keeps the owner of the memory alive. */
-type Hold = (start: bigint, nbytes: number) => Storage;
+type MakeStorage = (start: bigint, nbytes: number) => Storage;
 
 interface Settings {
   readonly dtype: DType | undefined;
@@ -89,7 +89,7 @@ export function fromCudaArrayInterface(
   foreign?.drop();
   const entries = readEntries(foreign === null ? description : foreign.raw);
   refuseMask(entries);
-  return new Tensor(describeArray(entries, settings, holdFor(owner)));
+  return new Tensor(describeArray(entries, settings, storageFor(owner)));
 }
 
 /**
@@ -113,9 +113,9 @@ function takeArray(object: object, options?: CudaArrayOptions): Descriptor {
     if (taken) return taken;
   }
   const settings = readOptions(options);
-  return useArray(object, (entries, hold) => {
+  return useArray(object, (entries, makeStorage) => {
     refuseMask(entries);
-    return describeArray(entries, settings, hold);
+    return describeArray(entries, settings, makeStorage);
   });
 }
 
@@ -128,8 +128,8 @@ function takeArray(object: object, options?: CudaArrayOptions): Descriptor {
  */
 export function asMaskedCudaArray(object: object, options?: CudaArrayOptions): MaskedCudaArray {
   const settings = readOptions(options);
-  return useArray(object, (entries, hold) => {
-    const data = new Tensor(describeArray(entries, settings, hold));
+  return useArray(object, (entries, makeStorage) => {
+    const data = new Tensor(describeArray(entries, settings, makeStorage));
     let mask: Tensor | null = null;
     try {
       if (entries.mask !== null) mask = asCudaArray(entries.mask as object, { sync: settings.sync });
@@ -144,7 +144,7 @@ export function asMaskedCudaArray(object: object, options?: CudaArrayOptions): M
 }
 
 /** Reads the interface of an object and calls `use` with it and with a function that keeps the object. */
-function useArray<T>(object: object, use: (entries: ArrayEntries, hold: Hold) => T): T {
+function useArray<T>(object: object, use: (entries: ArrayEntries, makeStorage: MakeStorage) => T): T {
   const foreign = typeof object === 'function' ? (foreignLibrary.objects?.readArray(object, false) ?? null) : null;
   if (foreign === null) {
     const isReadable = isA(object, Function) || isUsable(object);
@@ -157,15 +157,15 @@ function useArray<T>(object: object, use: (entries: ArrayEntries, hold: Hold) =>
         : '';
       throw new ArgumentTypeError('object', `an object with __cuda_array_interface__${where}`, object);
     }
-    return use(readEntries(description), holdFor(object));
+    return use(readEntries(description), storageFor(object));
   }
   let isHeld = false;
-  const hold: Hold = (_start, nbytes) => {
+  const makeStorage: MakeStorage = (_start, nbytes) => {
     isHeld = true;
-    return foreign.hold(nbytes);
+    return foreign.makeStorage(nbytes);
   };
   try {
-    return use(readEntries(foreign.raw), hold);
+    return use(readEntries(foreign.raw), makeStorage);
   } finally {
     if (!isHeld) foreign.drop();
   }
@@ -174,7 +174,7 @@ function useArray<T>(object: object, use: (entries: ArrayEntries, hold: Hold) =>
 /** The function refers to the owner and so keeps it alive. */
 const keep = (owner: unknown) => (): unknown => owner;
 
-function holdFor(owner: unknown): Hold {
+function storageFor(owner: unknown): MakeStorage {
   return (start, nbytes) => {
     const backend = getBackend();
     if (backend === null) throw new BufferError('Expected native code for memory at an address but there is none here');
@@ -193,7 +193,7 @@ function refuseMask({ mask }: ArrayEntries): void {
 const words = new BigUint64Array(1);
 const halves = new Uint32Array(words.buffer);
 
-function describeArray(entries: ArrayEntries, settings: Settings, hold: Hold): Descriptor {
+function describeArray(entries: ArrayEntries, settings: Settings, makeStorage: MakeStorage): Descriptor {
   const { dtype, bytes } = elementsOf(entries.typestr, settings.dtype);
   const outer = checkShape(entries.shape);
   const { shape, strides } =
@@ -204,7 +204,7 @@ function describeArray(entries: ArrayEntries, settings: Settings, hold: Hold): D
   const span = spanOf(shape, strides);
   if (span === null) {
     const device = emptyDevice(entries.pointer, settings.device);
-    return new Descriptor(hold(0n, 0), findLayout(dtype, device, shape, strides, flags), 0);
+    return new Descriptor(makeStorage(0n, 0), findLayout(dtype, device, shape, strides, flags), 0);
   }
   const low = (span.low * dtype.itemBits) / 8;
   const high = Math.ceil(((span.high + 1) * dtype.itemBits) / 8);
@@ -228,7 +228,7 @@ function describeArray(entries: ArrayEntries, settings: Settings, hold: Hold): D
     );
   }
   const binding = cuda();
-  const storage = hold(low === 0 ? pointer : pointer + BigInt(low), high - low);
+  const storage = makeStorage(low === 0 ? pointer : pointer + BigInt(low), high - low);
   try {
     const stream = settings.sync && entries.stream !== null ? entries.stream : 0n;
     const answer = binding.admit((storage as NativeStorage).handle, pointer, low, high, stream);

@@ -48,7 +48,7 @@ export class CudaEvent {
 
   static {
     liveEvent = (value) =>
-      typeof value === 'object' && value !== null && #handle in value ? (value as CudaEvent).#live() : null;
+      typeof value === 'object' && value !== null && #handle in value ? (value as CudaEvent).#liveHandle() : null;
   }
 
   constructor(options: CudaEventOptions = {}) {
@@ -68,10 +68,10 @@ export class CudaEvent {
 
   /** The driver's handle. */
   get handle(): bigint {
-    return this.#live();
+    return this.#liveHandle();
   }
 
-  #live(): bigint {
+  #liveHandle(): bigint {
     if (this.#owned.isDisposed) throw new DisposedError('Expected a live event but it was disposed');
     return this.#handle;
   }
@@ -84,24 +84,24 @@ export class CudaEvent {
    */
   record(stream?: StreamArgument): this {
     const handle = handleOn(this.#device, stream);
-    mark('record', this.#device.id, handle, this.#live(), 'an event to be recorded');
+    mark('record', this.#device.id, handle, this.#liveHandle(), 'an event to be recorded');
     this.#isRecorded = true;
     return this;
   }
 
   /** True when the recorded work has finished. */
   get isDone(): boolean {
-    return onEvent('queryEvent', this.#device, this.#live());
+    return onEvent('queryEvent', this.#device, this.#liveHandle());
   }
 
   /** Blocks until the recorded work has finished. */
   synchronize(): void {
-    onEvent('synchronizeEvent', this.#device, this.#live());
+    onEvent('synchronizeEvent', this.#device, this.#liveHandle());
   }
 
   /** Resolves when the recorded work has finished. */
   async done(): Promise<void> {
-    this.#live();
+    this.#liveHandle();
     const { number: owner } = this.#owned;
     if (this.#isRecorded) await whenDone({ owner }, this.#device.id, `work on '${this.#device.name}' to succeed`);
   }
@@ -115,7 +115,7 @@ export class CudaEvent {
   elapsed(since: CudaEvent): number {
     const start = liveEvent(since);
     if (start === null) throw new ArgumentTypeError('since', 'a CudaEvent', since);
-    const event = this.#live();
+    const event = this.#liveHandle();
     return take(cuda().elapsed(this.#device.id, start, event), 'two events with timing that have happened')[0];
   }
 

@@ -19,7 +19,7 @@ export class StreamState {
   ) {}
 
   /** Not the property `handle` of the stream, which a program can override: the driver crashes on a wrong handle. */
-  live(): bigint {
+  liveHandle(): bigint {
     if (this.owned?.isDisposed === true) throw new DisposedError('Expected a live stream but it was disposed');
     return this.handle;
   }
@@ -44,7 +44,7 @@ export function handleOn(device: DeviceInfo, stream: StreamArgument): bigint {
   if (stream === undefined || stream === null) return currentHandle(device.id);
   const state = stateOf(stream);
   if (state === null) return numberOn(stream);
-  const handle = state.live();
+  const handle = state.liveHandle();
   if (state.device === device) return handle;
   throw new ArgumentValueError('stream', `a stream of '${device.name}'`, state.device.name);
 }

@@ -112,7 +112,7 @@ export class Stream {
   /** The driver's handle, which Python libraries accept: `1n` and `2n` for the default streams, else an address. */
   get handle(): bigint {
     if (!(#state in this)) throw new ArgumentTypeError('stream', 'a Stream', this);
-    return this.#state.live();
+    return this.#state.liveHandle();
   }
 
   /**
@@ -124,7 +124,7 @@ export class Stream {
    */
   use<T>(action: () => T): T {
     if (typeof action !== 'function') throw new ArgumentTypeError('action', 'a function', action);
-    const handle = this.#state.live();
+    const handle = this.#state.liveHandle();
     const { id } = this.#state.device;
     const before = current[id];
     const handleBefore = currentHandle(id);
@@ -142,23 +142,23 @@ export class Stream {
 
   /** Blocks until all queued work has finished. */
   synchronize(): void {
-    onStream('synchronizeStream', this.#state.device, this.#state.live(), 'a stream of ');
+    onStream('synchronizeStream', this.#state.device, this.#state.liveHandle(), 'a stream of ');
   }
 
   /** Resolves when all work that is queued now has finished. */
   async done(): Promise<void> {
     const { id, name } = this.#state.device;
-    await whenDone({ stream: this.#state.live() }, id, `work on a stream of '${name}' to succeed`);
+    await whenDone({ stream: this.#state.liveHandle() }, id, `work on a stream of '${name}' to succeed`);
   }
 
   /** True when all queued work has finished. */
   get isDone(): boolean {
-    return onStream('queryStream', this.#state.device, this.#state.live(), 'a stream of ');
+    return onStream('queryStream', this.#state.device, this.#state.liveHandle(), 'a stream of ');
   }
 
   /** True while queued work is captured into a graph instead of running. */
   get isCapturing(): boolean {
-    return isCapturing(this.#state.device.id, this.#state.live());
+    return isCapturing(this.#state.device.id, this.#state.liveHandle());
   }
 
   /**
@@ -172,13 +172,13 @@ export class Stream {
     const { device } = this.#state;
     const what = `a stream of '${device.name}' to wait`;
     if (event !== null) {
-      mark('wait', device.id, this.#state.live(), event, what);
+      mark('wait', device.id, this.#state.liveHandle(), event, what);
       return;
     }
     const stream = other as StreamArgument;
     const awaitedOn = stateOf(stream)?.device ?? device;
     const awaited = handleOn(awaitedOn, stream);
-    const handle = this.#state.live();
+    const handle = this.#state.liveHandle();
     check(cuda().order(device.id, handle, awaitedOn.id, awaited), what);
   }
 

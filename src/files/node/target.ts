@@ -91,7 +91,7 @@ function absolute(path: string): string {
 }
 
 /** The absolute path of the file that a path names. A link may lead to a file that does not exist yet. */
-async function placeOf(path: string): Promise<string> {
+async function pathOfFile(path: string): Promise<string> {
   for (let named = path; ; ) {
     const above = dirname(named);
     const folder = await realpath(above).catch((cause) => {
@@ -120,7 +120,7 @@ export async function createTarget(path: string, durable: boolean): Promise<Targ
     });
     if (before?.isDirectory() || path.endsWith('/')) throw refuse('EISDIR');
     if (before?.isFile() === false) throw refuse('ENODEV');
-    const place = await placeOf(given);
+    const place = await pathOfFile(given);
     // A part of the name, because names have at most 255 bytes.
     const beside = join(dirname(place), `${basename(place).slice(0, 64)}.${node.crypto.randomUUID()}.tmp`);
     const mode = before === null ? 0o666 : before.mode & 0o777;

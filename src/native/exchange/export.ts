@@ -6,7 +6,7 @@ import { ArgumentTypeError, ArgumentValueError, adviceFor, BufferError, Unsuppor
 import { MAX_NDIM } from '../../layout.js';
 import { isDebug, recordExport } from '../../storage/debug.js';
 import type { Descriptor } from '../../storage/descriptor.js';
-import { BufferStorage, type Storage } from '../../storage/storage.js';
+import { BufferStorage, cannotKeep, type Storage } from '../../storage/storage.js';
 import { copyDescriptor } from '../../values/copy.js';
 import { descriptorOf, sharedDescriptorOf, TensorView } from '../../view.js';
 import { native } from '../load/load.js';
@@ -194,12 +194,7 @@ export function withMemory<T>(source: Descriptor, copy: boolean | null, use: (re
 export function inNativeMemory(source: Descriptor, copy: boolean | null): Descriptor {
   const place = copy === true ? 'copy' : placeOf(source);
   if (place === 'native') return source;
-  if (place === 'copy' && copy === false) {
-    throw new BufferError(
-      'Expected memory that native code may keep but this tensor lies in a JavaScript buffer that its owner can move ' +
-        'or that ends with its worker; use Tensor.adopt or Tensor.from, or allow a copy',
-    );
-  }
+  if (place === 'copy' && copy === false) throw cannotKeep('(copy: false)');
   const { storage } = source;
   if (place === 'copy' && copy === null && isDebug()) reportCopy(source);
   return place === 'copy'

@@ -111,7 +111,7 @@ export function writeArgument(word: number, value: unknown, depth: number): void
       writeNumber(word, value);
       return;
     case 'object':
-      if (value instanceof TensorView) writeTensor(word, descriptorOf(value));
+      if (value instanceof TensorView) writeDescriptor(word, descriptorOf(value));
       else if (value === null) writeCell(word, ValueKind.none, 0, 0);
       else if (value instanceof Uint8Array) writeSpilled(word, ValueKind.bytes, value);
       else if (DLPACK in value) writeShared(word, value as DLPackSource);
@@ -232,7 +232,7 @@ function writeLong(word: number, { kind, values, depth }: Part): void {
 }
 
 /** Writes a tensor as a Python object that shares its memory. JavaScript memory is copied first. */
-function writeTensor(word: number, descriptor: Descriptor): void {
+function writeDescriptor(word: number, descriptor: Descriptor): void {
   const ready = inNativeMemory(descriptor, null);
   if (ready === descriptor) {
     writeTensorCell(word, ready);
@@ -246,7 +246,7 @@ function writeTensor(word: number, descriptor: Descriptor): void {
 function writeShared(word: number, producer: DLPackSource): void {
   const tensor = fromDLPack(producer);
   releaseLater({ release: () => tensor.dispose() });
-  writeTensor(word, descriptorOf(tensor));
+  writeDescriptor(word, descriptorOf(tensor));
 }
 
 /** Writes a tensor of a library that has a registered adapter. Returns false for anything else. */
@@ -254,6 +254,6 @@ function writeAdapted(word: number, value: object): boolean {
   const descriptor = adaptArgument(value);
   if (descriptor === null) return false;
   releaseLater(descriptor.storage);
-  writeTensor(word, descriptor);
+  writeDescriptor(word, descriptor);
   return true;
 }

@@ -10,7 +10,7 @@ import { runInside } from '../threads/async.js';
 import { toValue } from '../threads/carried.js';
 import { Operation } from '../wire-layout.js';
 import { functionOf, type PyCallback, Thrown } from './functions.js';
-import { hold, perform, wrap } from './operations.js';
+import { makeHandle, perform, wrap } from './operations.js';
 
 /**
  * A Python object for a JavaScript function, which the program can keep and release. Passing the function itself makes
@@ -19,7 +19,7 @@ import { hold, perform, wrap } from './operations.js';
 export function callable(target: PyCallback): PyObject {
   if (isPyObject(target)) return target;
   if (typeof target !== 'function') throw new ArgumentTypeError('target', 'a JavaScript function', target);
-  return inScope(wrap(hold(target)));
+  return inScope(wrap(makeHandle(target)));
 }
 
 /**
@@ -32,7 +32,7 @@ export function onCall(number: number, request: number, call: number, pairs: num
   try {
     const args = readArguments(pairs, values);
     const value = runInside(call, () => functionOf(number)(...args));
-    if (!isPromise(value)) return finish(request, hold(value), false);
+    if (!isPromise(value)) return finish(request, makeHandle(value), false);
     if (request === 0) {
       throw new ArgumentTypeError(
         'the result of a JavaScript function that Python called on its thread',
@@ -41,7 +41,7 @@ export function onCall(number: number, request: number, call: number, pairs: num
       );
     }
     Promise.resolve(value)
-      .then((result) => finish(request, hold(result), false))
+      .then((result) => finish(request, makeHandle(result), false))
       .catch((error) => refuse(request, error));
     // Let another call run while this one waits, because the promise may depend on it.
     if (!binding().postpone(request)) {
@@ -74,9 +74,9 @@ function isPromise(value: unknown): value is PromiseLike<unknown> {
 function refuse(request: number, error: unknown): number {
   let handle: number;
   try {
-    handle = hold(toException(error));
+    handle = makeHandle(toException(error));
   } catch {
-    handle = hold(textOf(error));
+    handle = makeHandle(textOf(error));
   }
   return finish(request, handle, true);
 }
@@ -96,7 +96,7 @@ function isException(object: PyObject): boolean {
 function toException(error: unknown): PyObject {
   const found = error instanceof PythonError ? error.exception : error;
   if (isPyObject(found) && referenceOf(found).handle !== 0 && (found !== error || isException(found))) return found;
-  const carrier = wrap(hold(new Thrown(error))) as PyObject;
+  const carrier = wrap(makeHandle(new Thrown(error))) as PyObject;
   const exception = carrier.JavaScriptError(textOf(error));
   exception.error = carrier;
   return exception;

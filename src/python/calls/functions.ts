@@ -12,12 +12,12 @@ import { JAVASCRIPT_ERROR } from '../error.js';
 /** A JavaScript function that Python calls. */
 export type PyCallback = (...args: never[]) => unknown;
 
-interface Held {
+interface Numbered {
   readonly value: unknown;
   pins: number;
 }
 
-const held = new Map<number, Held>();
+const held = new Map<number, Numbered>();
 const numbers = new WeakMap<object, number>();
 let lastNumber = 0;
 
@@ -38,7 +38,7 @@ export function numberOf(value: PyCallback | Thrown): number {
 
 /** Makes a new pin for the value with this number. */
 export function pinValue(number: number): number {
-  (held.get(number) as Held).pins++;
+  (held.get(number) as Numbered).pins++;
   return pin(() => forget(number));
 }
 

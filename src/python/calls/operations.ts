@@ -20,7 +20,7 @@ import { binding } from '../binding.js';
 import { PythonError } from '../error.js';
 import { keepSignalsLater } from '../interpreter/signals.js';
 import { defineProxies, END } from '../objects/proxy.js';
-import { liveHandle, MAX_RELEASED, type Reference, releaseHandle, unpinReference } from '../objects/reference.js';
+import { liveHandle, MAX_RELEASED, type Reference, releaseObject, unpinReference } from '../objects/reference.js';
 import { writeConsume } from '../tensors/consume.js';
 import { makeStorage } from '../tensors/python-storage.js';
 import { writeCell } from '../values/cells.js';
@@ -69,7 +69,7 @@ function call(subject: Reference, args: readonly unknown[]): unknown {
 
 /** A call whose result is a tensor. */
 export function performTensor(subject: Reference, args: readonly unknown[]): Tensor {
-  return new Tensor(callWith(Operation.callTensor, subject, args, takeTensor));
+  return new Tensor(callWith(Operation.callTensor, subject, args, takeCallResult));
 }
 
 /** A call. Keyword arguments are the last argument. */
@@ -151,7 +151,7 @@ export function performConversion(
   copy: 'never' | 'if needed' | 'made',
 ): number {
   const { storage, shape } = descriptor;
-  const trace = isDebug() ? recordExport(descriptor) : 0; // first, because user code may hook stack traces
+  const trace = isDebug() ? recordExport(descriptor) : 0;
   const mark = beginHolding();
   const slot = enter(ConversionRequest.WORDS + 2 * shape.length);
   try {
@@ -179,14 +179,14 @@ function convert(converter: Reference, value: unknown): number {
 }
 
 /** The handle of a Python object for a value, even for values that JavaScript has, too, such as numbers. */
-export function hold(value: unknown): number {
+export function makeHandle(value: unknown): number {
   return send(Operation.hold, null, null, [value], null, takeHandle, (error, handle) => {
-    releaseHandle(handle); // the collector does not know a bare handle
+    releaseObject(handle); // the collector does not know a bare handle
     throw error;
   });
 }
 
-const make = (value: unknown): object => wrap(hold(value));
+const make = (value: unknown): object => wrap(makeHandle(value));
 
 /** The tensor of a Python object: from its type's exchange API, then as a versioned, then as a legacy capsule. */
 export function consume(reference: Reference, options: ImportRequest | null): Descriptor {
@@ -197,7 +197,7 @@ export function consume(reference: Reference, options: ImportRequest | null): De
 }
 
 function takeConsumed(slot: number): Descriptor {
-  return takeDescriptor(slot + ConsumeRequest.WORDS);
+  return takeTensorResult(slot + ConsumeRequest.WORDS);
 }
 
 /**
@@ -346,12 +346,12 @@ function takeHandle(slot: number): number {
   return handle;
 }
 
-function takeTensor(slot: number): Descriptor {
-  return takeDescriptor(PerformRequest.tensorSlot(slot));
+function takeCallResult(slot: number): Descriptor {
+  return takeTensorResult(PerformRequest.tensorSlot(slot));
 }
 
 /** The tensor of a {@link TensorResult}. When it is released, the next operation drops the Python object. */
-export function takeDescriptor(slot: number): Descriptor {
+export function takeTensorResult(slot: number): Descriptor {
   const status = TensorResult.status(slot);
   if (status !== Status.ok) throw errorOfTensor(status, TensorResult.tensorAt(slot));
   return takeTensorInto(TensorResult.tensorAt(slot), makeStorage);

@@ -104,7 +104,7 @@ export function unpinReference(reference: Reference): void {
   const handle = postponed.get(reference);
   if (handle === undefined) return;
   postponed.delete(reference);
-  releaseHandle(handle);
+  releaseObject(handle);
 }
 
 /** The handle of a reference that is no longer in use; 0 when there is no handle to release. */
@@ -133,11 +133,11 @@ export function dropUnused(): void {
 /** The next operation drops the reference, or the end of the tick if there is no operation before. */
 export function release(reference: Reference): void {
   const handle = takeHandle(reference);
-  if (handle !== 0) releaseHandle(handle);
+  if (handle !== 0) releaseObject(handle);
   collectNever(reference);
 }
 
-export function releaseHandle(handle: number): void {
+export function releaseObject(handle: number): void {
   if (ReleasedList.objectCount() === MAX_RELEASED) emptyLists();
   const count = ReleasedList.objectCount();
   ReleasedList.setObjects(count, handle);

@@ -4,7 +4,7 @@
  */
 
 import { OutOfMemoryError } from '../../errors.js';
-import { releaseHandle as releaseStorage } from '../../native/memory/storage.js';
+import { releaseHandle } from '../../native/memory/storage.js';
 import { takeTensorInto } from '../../native/wire/tensor.js';
 import { enter, leave } from '../../native/wire/wire.js';
 import { TensorResult, WireHeader } from '../../native/wire/wire-layout.js';
@@ -50,9 +50,13 @@ export function readArray(source: object, isInterface: boolean): ForeignArray | 
   if (handle === 0) throw new OutOfMemoryError('could not keep a Python object for a tensor');
   try {
     const dict = isInterface ? source : perform(Operation.getAttribute, reference, '__cuda_array_interface__');
-    return { raw: toEntries(dict), hold: (nbytes) => makeStorage(handle, nbytes), drop: () => releaseStorage(handle) };
+    return {
+      raw: toEntries(dict),
+      makeStorage: (nbytes) => makeStorage(handle, nbytes),
+      drop: () => releaseHandle(handle),
+    };
   } catch (error) {
-    releaseStorage(handle);
+    releaseHandle(handle);
     throw error;
   }
 }

@@ -8,7 +8,7 @@ import { DLPACK, type DLPackSource } from '../../protocol/managed.js';
 import type { Descriptor } from '../../storage/descriptor.js';
 import { inScope } from '../../storage/scoped.js';
 import { sharedDescriptorOf, TensorView } from '../../view.js';
-import { hold, performConversion, wrap } from '../calls/operations.js';
+import { makeHandle, performConversion, wrap } from '../calls/operations.js';
 import type { PyObject } from '../objects/object.js';
 import { findReference, type Reference } from '../objects/reference.js';
 
@@ -45,7 +45,7 @@ export function makeTensor(source: TensorSource, type?: PyObject, options?: Tens
 }
 
 function convert(source: TensorView, type: Reference | null, copy: boolean | null): unknown {
-  if (type === null && copy === null) return inScope(wrap(hold(source))); // the object knows whether its memory is a copy
+  if (type === null && copy === null) return inScope(wrap(makeHandle(source))); // the object knows whether its memory is a copy
   const descriptor = sharedDescriptorOf(source);
   const made = copy === null && placeOf(descriptor) === 'copy' ? 'made' : copy === false ? 'never' : 'if needed';
   const result = withMemory(descriptor, copy, (ready) => convertNative(ready, type, made));
@@ -65,7 +65,7 @@ function convertNative(
   type: Reference | null,
   copy: Parameters<typeof performConversion>[2],
 ): unknown {
-  if (type === null) return inScope(wrap(hold(new TensorView(descriptor))));
+  if (type === null) return inScope(wrap(makeHandle(new TensorView(descriptor))));
   const handle = performConversion(type, descriptor, copy);
   return handle === 0 ? undefined : inScope(wrap(handle));
 }

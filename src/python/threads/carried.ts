@@ -4,8 +4,8 @@ import { enter, leave } from '../../native/wire/wire.js';
 import { TensorResult, WireHeader } from '../../native/wire/wire-layout.js';
 import { Tensor } from '../../tensor.js';
 import { binding } from '../binding.js';
-import { consume, takeDescriptor, wrap } from '../calls/operations.js';
-import { findReference, type Reference, release, releaseHandle } from '../objects/reference.js';
+import { consume, takeTensorResult, wrap } from '../calls/operations.js';
+import { findReference, type Reference, release, releaseObject } from '../objects/reference.js';
 import { toBigInt } from '../values/integers.js';
 import { ValueKind } from '../wire-layout.js';
 
@@ -44,7 +44,7 @@ function toParts(values: readonly unknown[]): unknown[] {
 
 /** Releases the objects among parts that nothing takes. Native code drops the tensors that are not taken. */
 export function dropParts(values: readonly unknown[]): void {
-  for (let i = 0; i < values.length; i += 2) if (values[i] === ValueKind.handle) releaseHandle(values[i + 1] as number);
+  for (let i = 0; i < values.length; i += 2) if (values[i] === ValueKind.handle) releaseObject(values[i + 1] as number);
 }
 
 /** The next tensor of the result that native code is settling. */
@@ -54,7 +54,7 @@ function nextTensor(): Tensor {
   try {
     WireHeader.setSlot(slot);
     handle = binding().nextTensor();
-    if (handle === 0) return new Tensor(takeDescriptor(slot));
+    if (handle === 0) return new Tensor(takeTensorResult(slot));
   } finally {
     leave(slot);
   }

@@ -6,9 +6,9 @@
  * with it.
  */
 
-import { BufferError } from '../../errors.js';
 import { decodeAt } from '../../native/wire/bytes.js';
 import { wire } from '../../native/wire/memory.js';
+import { cannotKeep } from '../../storage/storage.js';
 import { ffi } from '../library.js';
 import { Any } from '../wire-layout.js';
 
@@ -38,10 +38,7 @@ export function writeAny(at: number, type: number, pointer: number): void {
 export function checkKept(at: number, use: string): void {
   const type = Any.type(at);
   if (type !== LENT_TENSOR && type !== Type.tensorView) return;
-  throw new BufferError(
-    `Expected memory that native code may keep ${use} but this tensor is a view, or lies in a JavaScript buffer that ` +
-      'its owner can move; use Tensor.from or Tensor.adopt',
-  );
+  throw cannotKeep(use, 'is a view, or lies', '');
 }
 
 /** Reads the characters of a small string at a word. */

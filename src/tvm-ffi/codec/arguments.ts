@@ -5,7 +5,7 @@
 
 import type { DLDevice } from '../../device.js';
 import { ArgumentTypeError } from '../../errors.js';
-import { takeTensor } from '../../from-dlpack.js';
+import { takeSource } from '../../from-dlpack.js';
 import { encodeAt } from '../../native/wire/bytes.js';
 import { Wire } from '../../native/wire/constants.js';
 import { wire } from '../../native/wire/memory.js';
@@ -214,7 +214,7 @@ function writeObject(at: number, value: object): void {
   if (handle !== undefined) writeAny(at, handle.type, handle.pointer);
   else if (value instanceof Uint8Array) holdMade(ffi.makeBytes(at, value));
   else if (value instanceof FFIObject) writeHandle(at, value);
-  else if (isProducer(value)) writeImported(at, takeTensor(value));
+  else if (isProducer(value)) writeImported(at, takeSource(value));
   else if (value instanceof DataType) {
     writeAny(at, Type.dtype, 0);
     Any.setLow(at, value.code | (value.bits << 8) | (value.lanes << 16));

@@ -17,7 +17,7 @@ let own: string | null = null;
 function findOwn(): string {
   const frame = new Error().stack?.split('\n').find((line) => line.includes('findOwn')) ?? '';
   // No frame contains the second text. It is not the URL of this module, which Babel cannot convert to CommonJS.
-  const file = placeOf(frame)?.file ?? '\0';
+  const file = parseFrame(frame)?.file ?? '\0';
   return file.endsWith('backtrace.ts') ? file.slice(0, -'backtrace.ts'.length) : file;
 }
 
@@ -44,7 +44,7 @@ interface Place {
 const isNumber = (text: string | undefined): text is string => Number.isInteger(Number(text || NaN));
 
 /** The place in a frame `at name (file:line:column)` or `at file:line:column`, also without a column; null without a file. */
-function placeOf(frame: string): Place | null {
+function parseFrame(frame: string): Place | null {
   const text = frame.trim().slice('at '.length);
   const call = text.startsWith('async ') ? text.slice('async '.length) : text;
   const open = call.endsWith(')') ? call.lastIndexOf(' (') : -1;
@@ -62,7 +62,7 @@ export function toBacktrace(stack: string): string {
 }
 
 function toNativeFrame(frame: string): string {
-  const place = placeOf(frame);
+  const place = parseFrame(frame);
   if (place === null) return '';
   const { name, file, line } = place;
   return `  File "${file.startsWith('file:') ? pathOf(file) : file}", line ${line}, in ${name}\n`;

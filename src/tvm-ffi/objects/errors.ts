@@ -6,7 +6,7 @@ import type { Referenced } from '../binding.js';
 import { Type } from '../codec/any.js';
 import { ffi } from '../library.js';
 import { joinFrames, toBacktrace } from './backtrace.js';
-import { heldValue, hold } from './host-values.js';
+import { heldValue, numbersFor } from './host-values.js';
 import { adoptObject, disown, type ObjectHandle, recognise, remember } from './objects.js';
 
 declare module '../../errors.js' {
@@ -130,7 +130,7 @@ function raiseAgain(native: ObjectHandle, error: Error): void {
 function raiseWithCauses(error: unknown, left: number): void {
   const { kind, message, backtrace } = describeError(error);
   const [cause, reference] = left === 0 ? NONE : nativeCause(error, left - 1);
-  const { number, pin } = hold(error);
+  const { number, pin } = numbersFor(error);
   if (!ffi.setRaised(kind, message, backtrace, cause, number, pin)) released(pin);
   disown(reference);
 }

@@ -10,7 +10,7 @@ import type { Referenced } from '../binding.js';
 import { ffi } from '../library.js';
 import { HostRequest } from '../wire-layout.js';
 import { findInherited, takeRaised } from './errors.js';
-import { hold } from './host-values.js';
+import { numbersFor } from './host-values.js';
 
 /** A JavaScript function that native code calls. */
 export type FFICallback = (...args: never[]) => unknown;
@@ -32,7 +32,7 @@ export function makeOpaque(value: unknown): Referenced {
 /** Takes a slot for a native object that keeps a value alive. `onForget` runs when native code has released it. */
 function enterHost(value: unknown, onForget?: () => void): number {
   const slot = enter(HostRequest.WORDS); // first, because a full wire must not leave a pin behind
-  const { number, pin } = hold(value, onForget);
+  const { number, pin } = numbersFor(value, onForget);
   HostRequest.setNumber(slot, number);
   HostRequest.setPin(slot, pin);
   WireHeader.setSlot(slot);

@@ -20,7 +20,7 @@ export function keep(value: unknown): number {
  * Numbers for a value that native code is about to hold: its own, and that of the pin whose release frees it.
  * `onForget` runs on that release.
  */
-export function hold(value: unknown, onForget?: () => void): { number: number; pin: number } {
+export function numbersFor(value: unknown, onForget?: () => void): { number: number; pin: number } {
   const number = keep(value);
   const release = () => {
     values[number] = undefined;

@@ -1,6 +1,6 @@
 /** User code that runs in the middle of each kind of request, and makes requests of every kind itself. */
 
-import { ConsumedError, DLPACK, type DLPackRequest, Tensor } from 'dlpack';
+import { DLPACK, type DLPackRequest, Tensor } from 'dlpack';
 import { setDebug } from 'dlpack/debug';
 import { importManaged } from 'dlpack/native';
 import {
@@ -132,27 +132,23 @@ testWith(kernelsMissing, 'thousands of other layouts, while arguments are writte
 
 // Bun and Deno have no such hook.
 if (runtime === 'node') {
-  testWith(kernelsMissing, 'a stack-trace hook that disposes the argument in debug mode', () => {
+  testWith(kernelsMissing, 'a stack-trace hook does not run in debug mode, so it cannot dispose the argument', () => {
     const x = floats(40, 2);
     const before = Error.prepareStackTrace;
-    const made: Tensor[] = [];
     setDebug(true);
     try {
       Error.prepareStackTrace = () => {
-        if (x.isDisposed) return 'hooked';
         x.dispose();
-        for (let i = 0; i < 4; i++) made.push(floats(1000, 1000));
         return 'hooked';
       };
       const back = testing('echo')(x) as Tensor;
-      ok(false, `another tensor was passed: ${back.toArray()}`);
-    } catch (error) {
-      ok(error instanceof ConsumedError, String(error));
+      equal([back.toArray(), x.isDisposed], [[40, 2], false]);
+      back.dispose();
     } finally {
       Error.prepareStackTrace = before;
       setDebug(false);
     }
-    for (const tensor of made) tensor.dispose();
+    x.dispose();
   });
 }
 

@@ -14,7 +14,7 @@ import { readCount } from './fields.js';
 import type { AdaptOptions } from './options.js';
 
 /** Memory of a library's object. */
-interface Held {
+interface Borrowed {
   readonly adapter: Adapter;
   /** An array over the memory. It is read at each use, because the buffer of a heap is replaced when the heap grows. */
   readonly view: () => ArrayBufferView;
@@ -31,7 +31,7 @@ interface Held {
   readonly options: AdaptOptions | undefined;
 }
 
-class HeldStorage extends BufferStorage {
+class BorrowedStorage extends BufferStorage {
   constructor(
     private readonly library: string,
     private readonly view: () => ArrayBufferView,
@@ -55,7 +55,17 @@ class HeldStorage extends BufferStorage {
 }
 
 /** A tensor over the memory of a library's object, or a copy where the options ask for one. */
-export function hold({ adapter, view, dtype, shape, strides, byteOffset, nbytes, release, options }: Held): Tensor {
+export function borrow({
+  adapter,
+  view,
+  dtype,
+  shape,
+  strides,
+  byteOffset,
+  nbytes,
+  release,
+  options,
+}: Borrowed): Tensor {
   let tensor: Tensor;
   try {
     if (options?.adopt) {
@@ -63,7 +73,7 @@ export function hold({ adapter, view, dtype, shape, strides, byteOffset, nbytes,
     }
     const lengths = checkShape(shape);
     const layout = findLayout(dtypeFromName(dtype), cpu, lengths, checkStrides(strides, lengths), 0);
-    const storage = new HeldStorage(adapter.name, view, nbytes, release);
+    const storage = new BorrowedStorage(adapter.name, view, nbytes, release);
     storage.buffer(); // checks what the object says about its memory
     tensor = new Tensor(new Descriptor(storage, layout, byteOffset * 8).checkBounds());
   } catch (error) {
