@@ -1,10 +1,10 @@
 // Foreign code in the middle of a request: whatever it does with this package, the request ends as if it had not run.
 import { DLPACK, type DLPackSource, fromDLPack, Tensor } from 'dlpack';
-import { liveCounts, setDebug } from 'dlpack/debug';
+import { liveCounts } from 'dlpack/debug';
 import { addressOf, exportManaged, importManaged, releaseManaged } from 'dlpack/native';
 import { openTensor, shareTensor } from 'dlpack/shared';
 import { equal, ok, throws } from '../assert.js';
-import { collectUntil, runtime, test, testWith } from '../harness.js';
+import { collectUntil, test, testWith } from '../harness.js';
 import { stormOfLayouts } from '../layout-storm.js';
 import { peer, peerMissing } from './peer.js';
 
@@ -104,35 +104,6 @@ test('options whose getters use everything', () => {
     releaseManaged(exportManaged(x, { versioned }), options(versioned));
   }
 });
-
-// The hook runs where debug mode records a place: in the middle of exports, imports and allocations. Bun and Deno have no such hook.
-if (runtime === 'node') {
-  test('a stack-trace hook that uses everything', () => {
-    const before = Error.prepareStackTrace;
-    let isInside = false;
-    let calls = 0;
-    setDebug(true);
-    try {
-      Error.prepareStackTrace = () => {
-        if (isInside) return 'inside';
-        isInside = true;
-        calls++;
-        useEverything();
-        isInside = false;
-        return 'hooked';
-      };
-      const x = Tensor.from([1, 2, 3], { dtype: 'int8' });
-      const y = importManaged(exportManaged(x.reshape([3, 1])));
-      equal([y.shape, y.dtype, y.toArray()], [[3, 1], 'int8', [[1], [2], [3]]]);
-      ok(calls > 0, 'the hook ran');
-      y.dispose();
-      x.dispose();
-    } finally {
-      Error.prepareStackTrace = before;
-      setDebug(false);
-    }
-  });
-}
 
 testWith(peerMissing, 'a finalizer that uses everything', async () => {
   let calls = 0;
