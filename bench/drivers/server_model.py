@@ -1,18 +1,12 @@
-# The models of examples/python-server/torch.ts, for the servers beside it. MODEL names one.
-import os
+# The model of examples/python-server/torch.ts, for the servers beside it.
 import torch
 from torch import nn
 
 torch.set_num_threads(1)
 torch.manual_seed(0)
-models = {
-    'convolutions': lambda: nn.Sequential(
-        nn.Conv2d(3, 16, 3, stride=4), nn.ReLU(), nn.Conv2d(16, 32, 3, stride=4), nn.ReLU(),
-        nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(32, 10), nn.Softmax(1)),
-    'weights': lambda: nn.Sequential(
-        nn.Flatten(), nn.Linear(3 * 224 * 224, 128), nn.ReLU(), nn.Linear(128, 10), nn.Softmax(1)),
-}
-model = models[os.environ.get('MODEL', 'convolutions')]().eval()
+model = nn.Sequential(
+    nn.Conv2d(3, 16, 3, stride=4), nn.ReLU(), nn.Conv2d(16, 32, 3, stride=4), nn.ReLU(),
+    nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(32, 10), nn.Softmax(1)).eval()
 
 @torch.inference_mode()
 def predict(image):

@@ -6,8 +6,8 @@ import { callTensorAsync, python } from 'dlpack/python';
 import { Batches } from './batches.js';
 import { serve } from './serve.js';
 
-/** Batches that the model computes at once, each on a thread of Python. They share the GIL while they run Python code. */
-const concurrency = Number(process.env.CONCURRENCY ?? availableParallelism());
+/** Batches that the model computes at once, each on a thread of Python. They share the GIL, so more than eight gain nothing. */
+const concurrency = Number(process.env.CONCURRENCY ?? Math.min(8, availableParallelism()));
 const py = python({ threads: Number(process.env.THREADS ?? concurrency) });
 py.exec(`
 import torch
@@ -15,14 +15,9 @@ from torch import nn
 
 torch.set_num_threads(1)  # calls run in parallel, each on one thread
 torch.manual_seed(0)      # here the weights are random; load your own
-models = {
-    'convolutions': lambda: nn.Sequential(
-        nn.Conv2d(3, 16, 3, stride=4), nn.ReLU(), nn.Conv2d(16, 32, 3, stride=4), nn.ReLU(),
-        nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(32, 10), nn.Softmax(1)),
-    'weights': lambda: nn.Sequential(
-        nn.Flatten(), nn.Linear(3 * 224 * 224, 128), nn.ReLU(), nn.Linear(128, 10), nn.Softmax(1)),
-}
-model = models['${process.env.MODEL ?? 'convolutions'}']().eval()
+model = nn.Sequential(
+    nn.Conv2d(3, 16, 3, stride=4), nn.ReLU(), nn.Conv2d(16, 32, 3, stride=4), nn.ReLU(),
+    nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(32, 10), nn.Softmax(1)).eval()
 
 @torch.inference_mode()
 def predict(images):

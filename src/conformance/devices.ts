@@ -29,6 +29,7 @@ const reachable = [
   ['cudaHost', 3],
   ['rocmHost', 11],
   ['cudaManaged', 13],
+  ['tpuHost', 20],
 ] as const;
 
 /** The streams of a device (2.2). */
@@ -51,6 +52,9 @@ const withoutStreams = [
   ['hexagon', 16],
   ['maia', 17],
   ['trn', 18],
+  ['tpu', 19],
+  ['tpuHost', 20],
+  ['ascend', 21],
 ] as const;
 
 function refusesStream(tensor: Producer, stream: bigint): void {
