@@ -2,7 +2,6 @@
 
 import { DLPACK, fromDLPack, type ManagedTensor } from 'dlpack';
 import { equal, ok, throws } from '../../assert.js';
-import { resultOf, runChild } from '../../child.js';
 import { test } from '../../harness.js';
 import { type Change, producer } from './producer.js';
 
@@ -164,15 +163,6 @@ test('2.4.2: pinned and managed memory is shared with a consumer that asks for h
     for (const owned of [copied, x]) owned.dispose();
     equal(record.deleted, 1);
   }
-});
-
-test('4.1.4: an immutable ArrayBuffer is read-only, as our own memory and as that of another producer', () => {
-  const { output } = runChild(import.meta.url, './children/immutable.js');
-  equal(resultOf(output), [
-    [true, 1, [1, 2]],
-    [true, [3, 4], 'ReadOnlyError'],
-    [false, false],
-  ]);
 });
 
 test('4.1 and 4.2: a shared buffer that grows keeps its elements, and the tensor its length', () => {

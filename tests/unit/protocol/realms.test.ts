@@ -1,4 +1,4 @@
-/** Rules 4.1.3 and 5.8 of docs/spec.md: producers and consumers in other realms, and realms that are locked. */
+/** Rules 4.1.3, 4.1.4 and 5.8 of docs/spec.md: other realms, realms that are locked, and engines with immutable buffers. */
 
 import { createContext, runInContext } from 'node:vm';
 import { DLPACK, type DLPackSource, fromDLPack, type ManagedTensor, Tensor } from 'dlpack';
@@ -41,4 +41,13 @@ test('5.8: a realm that has no place for the set', () => {
     const { output } = runChild(import.meta.url, './children/realm.js', { args: [realm] });
     equal(resultOf<string>(output), 'released once', realm);
   }
+});
+
+test('4.1.4: an immutable ArrayBuffer is read-only, as our own memory and as that of another producer', () => {
+  const { output } = runChild(import.meta.url, './children/immutable.js');
+  equal(resultOf(output), [
+    [true, 1, [1, 2]],
+    [true, [3, 4], 'ReadOnlyError'],
+    [false, false],
+  ]);
 });
