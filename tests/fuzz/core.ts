@@ -124,9 +124,25 @@ export class CoreFuzzer {
     tensor.dispose();
     if (!entry.isBorrowed) model.block.owners--;
     if (!tensor.isDisposed) throw new Mismatch('a disposed tensor says that it is not');
-    if (model.block.owners > 0 || model.block.owner !== 'package') return;
-    model.block.isDetached = true;
-    for (const array of model.block.kept) {
+    this.settle(model.block);
+  }
+
+  /** A call that uses a tensor and may run other operations. It may hold its arguments until it ends. */
+  during<T>({ block }: Model, call: () => T): T {
+    block.owners++;
+    try {
+      return call();
+    } finally {
+      block.owners--;
+      this.settle(block);
+    }
+  }
+
+  /** Without owners, no typed array shows the memory any more. */
+  private settle(block: Model['block']): void {
+    if (block.owners > 0 || block.owner !== 'package') return;
+    block.isDetached = true;
+    for (const array of block.kept) {
       if (array.length !== 0) throw new Mismatch(`a typed array of disposed memory has ${array.length} elements`);
     }
   }

@@ -24,10 +24,12 @@ function operations(): MoreOperations {
     const { tensor, model } = self.pick();
     if (model.block.isWrapped || model.block.owner !== 'package') return;
     model.block.isExported = true;
-    const result = self.attempt(true, () => call(call_then_return, () => self.reenter(), tensor)) as Tensor | null;
-    if (result === null) return;
-    if (tensor.isDisposed || model.block.isDetached) result.dispose();
-    else self.add(result, model);
+    self.during(model, () => {
+      const result = self.attempt(true, () => call(call_then_return, () => self.reenter(), tensor)) as Tensor | null;
+      if (result === null) return;
+      if (tensor.isDisposed || model.block.isDetached) result.dispose();
+      else self.add(result, model);
+    });
   };
 
   const throughContainer: Operation = function throughContainer(self: CoreFuzzer) {
@@ -56,7 +58,7 @@ function operations(): MoreOperations {
       return got.length;
     };
     try {
-      const length = self.attempt(true, () => call(with_view, read, tensor));
+      const length = self.during(model, () => self.attempt(true, () => call(with_view, read, tensor)));
       if (length !== null && length !== wanted.length) throw new Mismatch('a result has another value');
     } catch (error) {
       if (isDLPackError(error) && error.cause instanceof Mismatch) throw error.cause;
