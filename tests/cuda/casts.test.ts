@@ -101,6 +101,13 @@ cudaTest('bytes with a scale and an offset, for all elements and for each channe
   for (const [from, to] of scaledPairs) compareScaled(from, to);
   using empty = Tensor.zeros([0, 3], 'uint8', { device: 'cuda:0' }).astype('float32', { scale: [1, 2, 3], axis: 1 });
   equal(empty.shape, [0, 3]);
+  using zero = Tensor.zeros([1], 'uint8', { device: 'cuda:0' });
+  for (const offset of [0, -0, 0]) {
+    using scaled = zero.astype('float32', { scale: -1, offset });
+    using back = scaled.to('cpu');
+    equal(Object.is(back.get(0), offset), true, `the sign of ${Object.is(offset, -0) ? '-0' : 0}`);
+  }
+  for (let i = 0; i < 600; i++) zero.astype('float32', { offset: i }).dispose(); // more scales than tables are kept
   using wide = Tensor.zeros([4], 'float32', { device: 'cuda:0' });
   throws('UnsupportedDTypeError', "'float32' to 'float16 with a scale'; convert on the host", () =>
     wide.astype('float16', { scale: 2 }),

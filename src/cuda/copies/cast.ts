@@ -59,18 +59,24 @@ export function canConvert(source: Descriptor, target: Descriptor, scaling: Scal
   return device.kind === 'cuda' && device === target.device && canCast(dtype, target.dtype);
 }
 
+/** Tables of a kilobyte each. A program may have any number of scales, so they are dropped when there are many. */
 const tables = new Map<string, Uint8Array>();
+const MOST_TABLES = 256;
 
-/** The table of a cast. One with a scale is not kept, because a program may have any number of scales. */
+/** The table of a cast, which has one scale and one offset at most. */
 function tableOf(from: DTypeInfo, to: DTypeInfo, scaling: Scaling | null): Uint8Array {
-  if (scaling !== null) return makeTable(from, to, scaling);
-  const key = `${from.name} ${to.name}`;
+  const key = `${from.name} ${to.name} ${scaling === null ? '' : bitsOf(scaling)}`;
   const known = tables.get(key);
   if (known !== undefined) return known;
-  const table = makeTable(from, to, null);
+  const table = makeTable(from, to, scaling);
+  if (tables.size >= MOST_TABLES) tables.clear();
   tables.set(key, table);
   return table;
 }
+
+/** The bits of a scale and an offset: -0 and 0 are equal as numbers, and give other results. */
+const bitsOf = ({ scale, offset }: Scaling): string =>
+  new BigUint64Array(Float64Array.of(scale[0] as number, offset[0] as number).buffer).join();
 
 /** The result of the host's cast for each of the 256 codes of a type, in words of four bytes. */
 function makeTable(from: DTypeInfo, to: DTypeInfo, scaling: Scaling | null): Uint8Array {

@@ -127,14 +127,13 @@ class Planner implements CopyPlan {
   }
 
   /**
-   * A cast for each position on the axis, because a kernel has one table. Where their elements do not follow each other,
-   * or only a few do, the axis first becomes the outermost one, and the results are copied to their places.
+   * A cast for each position on the axis, because a kernel has one table. The axis first becomes the outermost one, so that
+   * the elements of a position follow each other, and the results are copied to their places. A launch and its table take
+   * longer than to move the elements of an image twice.
    */
   addScaled(from: Descriptor, to: Descriptor, { scale, offset, axis }: Scaling): void {
     const { shape } = to;
-    const inner = sizeOf(shape.slice(axis + 1));
-    const outer = sizeOf(shape.slice(0, axis));
-    if (outer > 1 && inner < FEWEST_AT_ONCE) {
+    if (sizeOf(shape.slice(0, axis)) > 1) {
       const moved = this.allocate(axisFirst(to, axis).shape, to, to.device);
       this.addScaled(axisFirst(from, axis), moved, { scale, offset, axis: 0 });
       this.add(moved, axisFirst(to, axis));
@@ -142,11 +141,10 @@ class Planner implements CopyPlan {
     }
     const packed = this.packed(from);
     const run = runOf(packed, to);
-    const length = scale.length;
-    for (let i = 0; i < outer * length; i++) {
-      const at = i % length;
+    const inner = sizeOf(shape.slice(axis + 1));
+    for (let i = 0; i < scale.length; i++) {
       const part = { shape: [inner], strides: [1], offset: i * inner };
-      const scaling = { scale: scale.subarray(at, at + 1), offset: offset.subarray(at, at + 1), axis: -1 };
+      const scaling = { scale: scale.subarray(i, i + 1), offset: offset.subarray(i, i + 1), axis: -1 };
       this.steps.push({ by: 'cast', from: packed.derive(part), to: to.derive(part), scaling, run });
     }
   }
@@ -237,9 +235,6 @@ class Planner implements CopyPlan {
     return temporary;
   }
 }
-
-/** A launch for fewer elements takes longer than to move them twice. */
-const FEWEST_AT_ONCE = 1024;
 
 /** The same elements with this axis as the outermost one. */
 function axisFirst(tensor: Descriptor, axis: number): Descriptor {
