@@ -50,11 +50,9 @@ for (const file of files) {
 }
 
 /** UPDATE=1 npm test -- browser/libraries        writes these rows. Other browsers have other dtypes. */
-const noChromium = path !== null && !tools.canCollect(path) ? 'Chromium' : false;
-testWith(
-  missing || noChromium,
-  'in a browser: every library, dtype and direction is as docs/compatibility.md says',
-  () => {
+const isChromium = path === null || tools.canCollect(path);
+if (isChromium) {
+  testWith(missing, 'in a browser: every library, dtype and direction is as docs/compatibility.md says', () => {
     const lines = reports.find(({ file }) => file.includes('/matrix'))?.lines ?? [];
     const versionOf = (name: string): string =>
       JSON.parse(readFileSync(join(libraries, name, 'package.json'), 'utf8')).version;
@@ -65,5 +63,5 @@ testWith(
         rowOf({ ...row, version: row.library === undefined ? '' : versionOf(row.library), where: 'Chromium' }),
       );
     checkRows('Chromium', rows);
-  },
-);
+  });
+}
