@@ -300,7 +300,8 @@ const consumerRows: readonly Row<ConsumerContext>[] = [
       const taken = passes('a tensor', () => consume(context, tested.producer));
       const reading = taken.bytes();
       taken.release();
-      expect(holds(matrix, await reading), `the bytes ${matrix.bytes}`, `received ${await reading}`);
+      const found = await reading;
+      expect(holds(matrix, found), `the bytes ${matrix.bytes}`, `received ${found}`);
       await checkDeleted(tested);
     });
   }),

@@ -35,9 +35,11 @@ export { sources, y };
 
 const versions = Object.values(counterparts).map(({ pyodide }) => pyodide);
 const absent = versions.find((name) => !existsSync(join(root, '.pyodide/node_modules', name)));
-const missing = runtime === 'node' ? absent !== undefined && `${absent} in .pyodide` : 'the compiler runs in Node';
+const missing = runtime === 'node' && absent !== undefined && `${absent} in .pyodide`;
+const name = 'a PyProxy of every Pyodide is a source, and a Pyodide can be attached';
 
-testWith(missing, 'a PyProxy of every Pyodide is a source, and a Pyodide can be attached', () => {
+testWith(missing, name, () => {
+  if (runtime !== 'node') return console.log(`skip ${name}: types do not depend on the runtime`);
   const folder = mkdtempSync(join(root, 'build/pyodide-types-')); // where `dlpack` is this package
   try {
     const files = versions.map((pyodide) => `${pyodide}.ts`);

@@ -3,6 +3,7 @@
  * error.
  */
 
+import { ensureRoom } from '../../base/stack.js';
 import { placeOf } from '../../native/exchange/export.js';
 import type { NativeStorage } from '../../native/memory/storage.js';
 import { Status } from '../../native/wire/constants.js';
@@ -72,8 +73,12 @@ export function performTensor(subject: Reference, args: readonly unknown[]): Ten
   return new Tensor(callWith(Operation.callTensor, subject, args, takeCallResult));
 }
 
-/** A call. Keyword arguments are the last argument. */
+/**
+ * A call. Keyword arguments are the last argument. It begins only with room on the stack for what takes its result, which an
+ * engine may run in larger frames than the call.
+ */
 function callWith<T>(operation: number, subject: Reference, args: readonly unknown[], take: Take<T>): T {
+  ensureRoom(32);
   const last = args.length > 0 ? args[args.length - 1] : undefined;
   // No `instanceof` for a function, because it would call Python for the prototype of a Python object.
   const keywords = typeof last === 'object' && last instanceof Keywords ? last : null;
@@ -103,10 +108,10 @@ function conclude<T>(
   let result: T;
   let failure: ReturnType<typeof endHolding>;
   try {
+    Outcome.setResultHandle(slot, 0);
     result = attempt(slot, make, take);
   } finally {
-    // Where the stack is full, nothing has taken the object over. From here there was room for the calls of `attempt`, so
-    // there is room for these, which are shorter.
+    // Where the stack is full, nothing has taken the object over.
     const waiting = ReleasedList.objectCount();
     if (isHeld(slot) && waiting < MAX_RELEASED) {
       ReleasedList.setObjects(waiting, Outcome.resultHandle(slot));
@@ -121,7 +126,6 @@ function conclude<T>(
 /** Makes the request in a slot and reads its outcome. */
 function attempt<T>(slot: number, make: () => unknown, take: Take<T>): T {
   WireHeader.setSlot(slot);
-  Outcome.setResultHandle(slot, 0);
   const spilled = make();
   if (Outcome.failed(slot) === 1) throw toError(slot, spilled);
   return take(slot, spilled);
