@@ -222,13 +222,10 @@ export const consumerOwnershipRows: readonly Row<ConsumerContext>[] = [
     expect(tested.bytes.length === matrix.bytes.length, 'a buffer of 24 bytes', `it has ${tested.bytes.length}`);
   }),
   must('c.buffer.grows', '4.2.1', 'keeps its shape when a resizable buffer grows', async (context) => {
-    const { resize } = ArrayBuffer.prototype as { resize?: (length: number) => void };
-    if (resize === undefined) skip('this runtime has no resizable buffers');
-    const type = ArrayBuffer as new (length: number, options: object) => ArrayBuffer;
-    const data = new type(24, { maxByteLength: 96 });
+    const { data, resize } = resizable();
     new Uint8Array(data).set(matrix.bytes);
     const taken = take(context, probe({ changes: { data } }));
-    resize.call(data, 96);
+    resize(96);
     await checkTaken(taken);
     taken.release();
   }),
@@ -291,12 +288,9 @@ export const consumerOwnershipRows: readonly Row<ConsumerContext>[] = [
   ),
   should('c.buffer.shrunk', '4.2.3', 'notices that the producer shrank the buffer', async (context) => {
     needSharing(context);
-    const { resize } = ArrayBuffer.prototype as { resize?: (length: number) => void };
-    if (resize === undefined) skip('this runtime has no resizable buffers');
-    const type = ArrayBuffer as new (length: number, options: object) => ArrayBuffer;
-    const data = new type(24, { maxByteLength: 96 });
+    const { data, resize } = resizable();
     const taken = take(context, probe({ changes: { data } }));
-    resize.call(data, 8);
+    resize(8);
     await checkUnreadable(taken);
   }),
   should('c.buffer.detached', '4.2.3', 'notices that the producer detached the buffer', async (context) => {
@@ -351,6 +345,15 @@ export const consumerOwnershipRows: readonly Row<ConsumerContext>[] = [
     expect(deleted === 0, 'no call of the deleter', `it had ${deleted}`);
   }),
 ];
+
+/** A buffer with room for the matrix, and the function that changes its length, or skips. */
+function resizable(): { data: ArrayBuffer; resize(length: number): void } {
+  const { resize } = ArrayBuffer.prototype as { resize?: (length: number) => void };
+  if (resize === undefined) skip('this runtime has no resizable buffers');
+  const type = ArrayBuffer as new (length: number, options: object) => ArrayBuffer;
+  const data = new type(24, { maxByteLength: 96 });
+  return { data, resize: (length) => resize.call(data, length) };
+}
 
 /** A probe with the elements of the matrix at the start of a memory. */
 function inMemory(memory: WebAssembly.Memory): Probe {

@@ -280,8 +280,9 @@ const viewRows = ({ views = {} }: ProducerSubject): Row<ProducerContext>[] =>
   Object.entries(views).flatMap(([name, view]) => {
     const recipe = recipes.find((candidate) => candidate.name === (view.recipe ?? 'f32')) ?? matrix;
     const made = (context: ProducerContext) => view.make(makeTensor(context, recipe)) as Producer;
-    const rule = must<ProducerContext>(`p.view.${name}`, '3.7', `exports a view: ${name}`, (context) => {
-      const managed = checkManaged(passes('an export', () => made(context)[dlpack]()));
+    /** Exports the view, and checks its elements and whether they are a copy. */
+    const checkView = (context: ProducerContext, request: unknown, isCopied: boolean): void => {
+      const managed = checkManaged(passes('an export', () => made(context)[dlpack](request)));
       const found = elementsOf(managed);
       const { shape } = managed;
       const flags = flagsOf(managed);
@@ -289,20 +290,14 @@ const viewRows = ({ views = {} }: ProducerSubject): Row<ProducerContext>[] =>
       const expected = gather(recipe.bytes, 0, widthOf(recipe.dtype, false), view.elements);
       expect(sameList(shape, view.shape), `shape [${view.shape}]`, `received [${shape}]`);
       expect(sameList([...found], [...expected]), `the bytes ${expected}`, `received ${found}`);
-      const isCopied = (flags & IS_COPIED) !== 0;
-      expect(isCopied === (view.startsInsideByte === true), 'IS_COPIED if it was copied', `flags are ${flags}`);
-    });
-    const copied = must<ProducerContext>(`p.view.${name}.copy`, '2.1', `copies a view: ${name}`, (context) => {
-      const managed = checkManaged(passes('a copy', () => made(context)[dlpack]({ copy: true })));
-      const found = elementsOf(managed);
-      const { shape } = managed;
-      const flags = flagsOf(managed);
-      release(managed);
-      const expected = gather(recipe.bytes, 0, widthOf(recipe.dtype, false), view.elements);
-      expect(sameList(shape, view.shape), `shape [${view.shape}]`, `received [${shape}]`);
-      expect(sameList([...found], [...expected]), `the bytes ${expected}`, `received ${found}`);
-      expect((flags & IS_COPIED) !== 0, 'IS_COPIED', `flags are ${flags}`);
-    });
+      expect(((flags & IS_COPIED) !== 0) === isCopied, 'IS_COPIED if it was copied', `flags are ${flags}`);
+    };
+    const rule = must<ProducerContext>(`p.view.${name}`, '3.7', `exports a view: ${name}`, (context) =>
+      checkView(context, undefined, view.startsInsideByte === true),
+    );
+    const copied = must<ProducerContext>(`p.view.${name}.copy`, '2.1', `copies a view: ${name}`, (context) =>
+      checkView(context, { copy: true }, true),
+    );
     if (view.startsInsideByte !== true) return [rule, copied];
     const refused = must<ProducerContext>(
       `p.view.${name}.share`,
