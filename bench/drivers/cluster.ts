@@ -74,27 +74,27 @@ await time('task', 200, () => getSync(nothing.remoteSync()));
 await time('task, await', 200, () => get(nothing.remoteSync()));
 
 const inPython = remote<new () => { nothing(): null }>(py.eval('Actor'), { numCpus: 0 }).remoteSync();
-await get(inPython.nothing.remote());
-await time('actor', 400, () => getSync(inPython.nothing.remote()));
-await time('actor, await', 400, () => get(inPython.nothing.remote()));
-kill(inPython);
+await get(await inPython.nothing.remote());
+await time('actor', 400, () => getSync(inPython.nothing.remoteSync()));
+await time('actor, await', 400, async () => get(await inPython.nothing.remote()));
+await kill(inPython);
 
 const module = new URL('./cluster-workers.js', import.meta.url);
 const inJavaScript = await actor<typeof workers.Actor>(module, 'Actor', { numCpus: 0 }).remote();
-await get(inJavaScript.nothing.remote());
-await time('JavaScript actor', 400, () => getSync(inJavaScript.nothing.remote()));
-await time('JavaScript actor, await', 400, () => get(inJavaScript.nothing.remote()));
-kill(inJavaScript);
+await get(await inJavaScript.nothing.remote());
+await time('JavaScript actor', 400, () => getSync(inJavaScript.nothing.remoteSync()));
+await time('JavaScript actor, await', 400, async () => get(await inJavaScript.nothing.remote()));
+await kill(inJavaScript);
 
 const Slow = remote<new () => { wait(): null; open(): null }>(py.eval('Slow'), { numCpus: 0 });
 const slow = Slow.remoteSync();
 const pass = py.eval('pass_on');
 await time('a call', 200, () => py.callAsync(pass, 1));
-const waiting = Array.from({ length: 200 }, () => get(slow.wait.remote()));
+const waiting = Array.from({ length: 200 }, async () => get(await slow.wait.remote()));
 await time('a call beside 200 waiting references', 200, () => py.callAsync(pass, 1));
-await get(slow.open.remote());
+await get(await slow.open.remote());
 await Promise.all(waiting);
-kill(slow);
+await kill(slow);
 
 /** All tasks are in flight at once. Ray copies each argument on another thread. */
 const first = remote<(x: Tensor<'float32'>) => number>(py.eval('first'));

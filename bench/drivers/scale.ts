@@ -57,7 +57,7 @@ function statusOf(pid: number): { memory: number; seconds: number } {
 }
 
 async function inspect(handle: ActorHandle<{ pid(): number }>): Promise<{ memory: number; seconds: number }> {
-  const pid = await get(handle.pid.remote());
+  const pid = await get(await handle.pid.remote());
   await sleep(500);
   return statusOf(pid as number);
 }

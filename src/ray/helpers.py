@@ -2,6 +2,7 @@
 # code, so processes without this module can load them. They find the JavaScript functions of their process in this
 # module, which only JavaScript workers have.
 import functools, logging, sys
+from functools import partial  # noqa: F401 JavaScript calls it
 import ray
 from ray import get, put  # noqa: F401 JavaScript calls them
 import _dlpack_futures as futures
@@ -22,6 +23,12 @@ def actor_class(name, methods, url):
         _dlpack_ray.invoke('construct', url, name, *arguments, **keywords)
     members = {method: method_of(method) for method in methods}
     return ray.remote(type(name, (), dict(members, __init__=construct, __module__='javascript')))
+
+def is_actor(value):
+    return isinstance(value, ray.actor.ActorHandle)
+
+def is_method(value):
+    return isinstance(value, ray.actor.ActorMethod)
 
 def task_function(name, url):
     def task(*arguments, **keywords):

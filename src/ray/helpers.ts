@@ -14,6 +14,9 @@ export interface Helpers {
   put(value: PyArgument): PyObject;
   actor_class(name: string, methods: readonly string[], url: string): PyObject;
   task_function(name: string, url: string): PyObject;
+  is_actor(value: PyObject): boolean;
+  is_method(value: PyObject): boolean;
+  partial(method: PyObject, ...args: readonly PyArgument[]): PyObject;
   make_error(name: string, message: string, stack: string): PyObject;
   thrown(exception: PyObject): Iterable<string> | null;
   init: PyObject;
@@ -31,6 +34,9 @@ const names: readonly (keyof Helpers)[] = [
   'put',
   'actor_class',
   'task_function',
+  'is_actor',
+  'is_method',
+  'partial',
   'make_error',
   'thrown',
   'init',

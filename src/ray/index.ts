@@ -7,19 +7,24 @@
 export type { AsyncOptions } from '../base/signal.js';
 export { type Connection, init, shutdown } from './cluster.js';
 export { RemoteError } from './error.js';
-export { get, getSync, type ObjectRef, put, putSync, type Values } from './objects.js';
-export type { ActorOptions, InitOptions, PlacementOptions, RuntimeEnv, TaskOptions } from './options.js';
 export {
-  type ActorClass,
   type ActorHandle,
-  actor,
   getActor,
+  getActorSync,
   kill,
-  type Remote,
+  killSync,
   type RemoteArguments,
-  type RemoteClass,
   type RemoteFunction,
   type RemoteMethod,
+} from './handle.js';
+export type { ObjectRef } from './object-ref.js';
+export { get, getSync, put, putSync, type Values } from './objects.js';
+export type { ActorOptions, InitOptions, MethodOptions, PlacementOptions, RuntimeEnv, TaskOptions } from './options.js';
+export {
+  type ActorClass,
+  actor,
+  type Remote,
+  type RemoteClass,
   remote,
   type StartArguments,
   type StartedBy,

@@ -7,19 +7,11 @@ import { callAsync, isPyObject, type PyArgument, type PyObject } from '../python
 import { awaitWith, newSettler } from '../python/threads/futures.js';
 import { takeJS } from '../python/values/to-js.js';
 import { taskError } from './error.js';
+import { adoptActor } from './handle.js';
 import { load } from './helpers.js';
+import type { ObjectRef } from './object-ref.js';
 
 const { setImmediate } = node.timers;
-
-declare const VALUE: unique symbol;
-
-/** Ray's own ObjectRef, with the type of the value. It can be passed to tasks and actors in place of the value. */
-export interface ObjectRef<T = unknown> extends Disposable {
-  /** Carries the type of the value. It does not exist at run time. */
-  readonly [VALUE]?: T;
-  /** The identifier of the object. */
-  hex(): string;
-}
 
 /** The values of references: of one, or of an array. */
 export type Values<R> =
@@ -61,7 +53,7 @@ async function getOne(reference: PyObject, options: AsyncOptions): Promise<unkno
   } catch (error) {
     throw taskError(error, helpers);
   }
-  return takeJS(value);
+  return takeJS(value, [], adoptActor);
 }
 
 /** How many values become JavaScript values before the event loop continues. */
@@ -111,7 +103,7 @@ async function getAll(references: readonly PyObject[], options: AsyncOptions): P
   const values: unknown[] = [];
   try {
     for (const value of list) {
-      values.push(takeJS(value));
+      values.push(takeJS(value, [], adoptActor));
       if (values.length % TURN === 0) await new Promise(setImmediate);
     }
   } finally {
@@ -130,7 +122,7 @@ export function getSync<R extends ObjectRef | readonly ObjectRef[]>(reference: R
   } catch (error) {
     throw taskError(error, helpers);
   }
-  return takeJS(value) as Values<R>;
+  return takeJS(value, [], adoptActor) as Values<R>;
 }
 
 function checkReference(reference: unknown): void {

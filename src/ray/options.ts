@@ -58,6 +58,20 @@ export interface ActorOptions extends PlacementOptions {
   getIfExists?: boolean;
 }
 
+/** Options of a call of an actor's method. */
+export interface MethodOptions {
+  /** A name for the dashboard. */
+  name?: string;
+  /** How many results it has. With more than one, `remote()` returns an array of references. */
+  numReturns?: number;
+  /** How often Ray calls it again after a restart of the actor; -1 for no limit. */
+  maxTaskRetries?: number;
+  /** Also call it again when it throws: true, or a Python list of the exception classes. */
+  retryExceptions?: boolean | PyObject;
+  /** The group of calls that run at once, as the class declares it. */
+  concurrencyGroup?: string;
+}
+
 /** How {@link init} finds or starts a cluster. */
 export interface InitOptions {
   /**
@@ -128,6 +142,14 @@ export const actorOptions: OptionNames<ActorOptions> = {
   namespace: true,
   lifetime: true,
   getIfExists: 'boolean',
+};
+
+export const methodOptions: OptionNames<MethodOptions> = {
+  name: true,
+  numReturns: true,
+  maxTaskRetries: true,
+  retryExceptions: true,
+  concurrencyGroup: true,
 };
 
 export const initOptions: OptionNames<InitOptions> = {

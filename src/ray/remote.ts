@@ -2,38 +2,18 @@
 
 import { checkObject, checkOptions, type OptionNames } from '../base/options.js';
 import { ArgumentTypeError, ArgumentValueError } from '../errors.js';
-import { callAsync, isPyObject, type Keywords, kwargs, type PyArgument, type PyObject } from '../python/index.js';
+import { callAsync, isPyObject, type PyArgument, type PyObject } from '../python/index.js';
 import { outsideScopes } from '../storage/scoped.js';
 import { workerCommand } from './command.js';
+import { type ActorHandle, actorOf, type RemoteArguments, type RemoteFunction, resultsOf } from './handle.js';
 import { load } from './helpers.js';
 import { moduleUrl } from './module.js';
-import type { ObjectRef } from './objects.js';
+import type { ObjectRef } from './object-ref.js';
 import { type ActorOptions, actorOptions, type TaskOptions, taskOptions, toKeywords } from './options.js';
 
-/** A function that runs on the cluster. */
-// biome-ignore lint/suspicious/noExplicitAny: the author of a typed form of a function chooses its types
-export type RemoteFunction = (...args: any[]) => any;
 /** A class whose objects run on the cluster. */
-// biome-ignore lint/suspicious/noExplicitAny: as above
+// biome-ignore lint/suspicious/noExplicitAny: the author of a typed form of a class chooses its types
 export type ActorClass = new (...args: any[]) => any;
-
-/** Arguments of a remote call: each may be a reference to its value. */
-export type RemoteArguments<A extends readonly unknown[]> = { [I in keyof A]: A[I] | ObjectRef<A[I]> };
-
-/** A method of an actor, which is Ray's own object. */
-export interface RemoteMethod<F extends RemoteFunction> {
-  /** Calls the method and returns a reference to its result. */
-  remote(...args: RemoteArguments<Parameters<F>>): ObjectRef<Awaited<ReturnType<F>>>;
-  /** Ray's own options: `options(kwargs({ num_returns: 2 }))`. */
-  options(keywords: Keywords): RemoteMethod<F>;
-}
-
-/** A running actor: Ray's own ActorHandle, which can be passed to tasks and other actors. */
-export type ActorHandle<T> = {
-  readonly [M in keyof T as T[M] extends RemoteFunction ? M : never]: T[M] extends RemoteFunction
-    ? RemoteMethod<T[M]>
-    : never;
-} & Disposable;
 
 /** The arguments with which a function or class runs on the cluster. */
 export type StartArguments<F> = F extends ActorClass
@@ -71,7 +51,6 @@ export interface RemoteClass<C extends ActorClass> {
 }
 
 type Options = TaskOptions & ActorOptions;
-type Started = PyObject | PyObject[];
 type Names = typeof taskOptions | typeof actorOptions;
 
 const example = '{ numCpus: 1 }';
@@ -85,8 +64,7 @@ function makeRemote<F extends RemoteFunction | ActorClass>(target: PyObject, giv
   checkObject(given, example);
   const options = { ...given }; // read once, because getters may return different values
   const start = outsideScopes(() => withOptions(target, options, names).remote) as PyObject;
-  const isMany = (options.numReturns ?? 1) !== 1;
-  const toResult = (started: PyObject): Started => (isMany ? [...(started as Iterable<PyObject>)] : started);
+  const toResult = names === actorOptions ? actorOf : (started: PyObject) => resultsOf(started, options.numReturns);
   return {
     remote: async (...args: PyArgument[]) => toResult(await callAsync(start, ...args)),
     remoteSync: (...args: PyArgument[]) => toResult(start(...args)),
@@ -176,7 +154,8 @@ export function actor<C extends ActorClass = ActorClass>(
         made = null; // the next call tries again, when Ray may be installed, or a file complete
         throw error;
       });
-      return withOptions(await made, inJavaScript(current), actorOptions).remote(...args);
+      const start = withOptions(await made, inJavaScript(current), actorOptions).remote as PyObject;
+      return actorOf<InstanceType<C>>(await callAsync(start, ...args));
     },
     options(more) {
       checkOptions(more, actorOptions, example);
@@ -203,16 +182,4 @@ async function methodsOf(url: string, name: string): Promise<string[]> {
     }
   }
   return [...names];
-}
-
-/** The actor with this name: Python's `ray.get_actor`. */
-export function getActor<T = PyObject>(name: string, options: { namespace?: string } = {}): ActorHandle<T> {
-  checkOptions(options, { namespace: true }, "{ namespace: 'jobs' }");
-  return load().ray.get_actor(name, kwargs({ ...options }));
-}
-
-/** Ends an actor. With `restart`, Ray starts it again if its `maxRestarts` allows that. */
-export function kill(handle: ActorHandle<unknown> | PyObject, options: { restart?: boolean } = {}): void {
-  checkOptions(options, { restart: 'boolean' }, '{ restart: true }');
-  load().ray.kill(handle, kwargs({ no_restart: options.restart !== true }));
 }

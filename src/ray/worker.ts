@@ -8,6 +8,7 @@ import { node } from '../native/load/node-modules.js';
 import { PythonError, python } from '../python/index.js';
 import { takeJS } from '../python/values/to-js.js';
 import type { Tensor } from '../tensor.js';
+import { adoptActor } from './handle.js';
 import { type Helpers, load } from './helpers.js';
 
 const { existsSync } = node.fs;
@@ -45,7 +46,7 @@ const requests: Record<string, (...args: unknown[]) => unknown> = {
 async function run(helpers: Helpers, request: unknown, args: unknown[]): Promise<unknown> {
   const made: Tensor[] = [];
   try {
-    const values = args.map((value) => takeJS(value, made));
+    const values = args.map((value) => takeJS(value, made, adoptActor));
     const result = await (requests[request as string] as Body)(...values);
     if (made.length === 0 || typeof result !== 'object') return result;
     // Becomes a Python object before the arguments are disposed, because it may share their memory.

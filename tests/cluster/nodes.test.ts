@@ -48,11 +48,11 @@ testWith(
     const start = () => Counter.options({ numCpus: 0, schedulingStrategy: there }).remote(7);
     let counter = await start();
     // Ray may start an actor with a soft affinity on the other node.
-    while ((await get(counter.process.remote())).node !== second.node_id) {
-      kill(counter);
+    while ((await get(await counter.process.remote())).node !== second.node_id) {
+      await kill(counter);
       counter = await start();
     }
-    equal(await get(counter.add.remote()), 8);
+    equal(await get(await counter.add.remote()), 8);
     const slow = task<typeof workers.slow>(module, 'slow', {
       numCpus: 0.5,
       schedulingStrategy: 'SPREAD',
@@ -65,8 +65,8 @@ testWith(
     const x = await get(lost);
     equal([x.get(1, 5), x.size], [1.5, 2 ** 19], 'the object is made again on the node that is left');
     // Its process may answer until it notices that its node is dead.
-    while ((await get(counter.process.remote())).node === second.node_id) await get(slow.remoteSync(50));
-    equal(await get(counter.add.remote()), 8, 'the actor started again, from its constructor');
+    while ((await get(await counter.process.remote())).node === second.node_id) await get(slow.remoteSync(50));
+    equal(await get(await counter.add.remote()), 8, 'the actor started again, from its constructor');
   },
 );
 

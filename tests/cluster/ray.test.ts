@@ -8,6 +8,7 @@ import {
   type ActorHandle,
   get,
   getActor,
+  getActorSync,
   getSync,
   init,
   kill,
@@ -206,19 +207,20 @@ class Tally:
   );
   const Remote = remote<new (start: number) => Tally>(tally, { numCpus: 0 });
   const handle: ActorHandle<Tally> = Remote.options({ name: 'tally', maxRestarts: 1 }).remoteSync(10);
-  equal(await get(handle.add.remote(5)), 15);
-  equal(await get(await py.callAsync(handle.add.remote, 0)), 15, 'called on another thread');
-  equal(await get(getActor<Tally>('tally').add.remote(putSync(1))), 16);
+  equal(await get(await handle.add.remote(5)), 15);
+  equal(await get(handle.add.remoteSync(0)), 15);
+  equal(await get(await (await getActor<Tally>('tally')).add.remote(putSync(1))), 16);
   equal(await py.async(py.eval('lambda: ray.get_actor("tally", namespace="tests").add.remote(1)')()), 17);
-  const before = await get(handle.whoami.remote());
-  kill(handle, { restart: true });
+  const before = await get(await handle.whoami.remote());
+  await kill(handle, { restart: true });
   let after = before;
-  while (after === before) after = await get(handle.whoami.remote()).catch(() => before);
-  equal(await get(handle.add.remote(1)), 11, 'started again');
-  kill(handle);
-  const error = await failure(() => get(handle.add.remote(1)));
+  while (after === before) after = await get(handle.whoami.remoteSync()).catch(() => before);
+  equal(await get(await handle.add.remote(1)), 11, 'started again');
+  await kill(handle);
+  const error = await failure(async () => get(await handle.add.remote(1)));
   ok(/Actor(Died|Unavailable)Error/.test(error.type), error.type);
-  throws('PythonError', 'tally', () => getActor('nobody-is-called-tally'));
+  throws('PythonError', 'tally', () => getActorSync('nobody-is-called-tally'));
+  ok((await rejection(getActor('nobody-is-called-tally'))).message.includes('tally'));
 });
 
 testWith(rayMissing, 'two hundred waiting references hold no thread', async () => {
@@ -235,15 +237,15 @@ class Slow:
     'Slow',
   );
   const handle = remote<new () => { wait(i: number): number; open(): void }>(Slow, { numCpus: 0 }).remoteSync();
-  const waiting = Array.from({ length: 200 }, (_, i) => get(handle.wait.remote(i)));
+  const waiting = Array.from({ length: 200 }, async (_, i) => get(await handle.wait.remote(i)));
   // More calls than the pool has threads.
   for (let i = 0; i < 40; i++) equal(await py.callAsync(py.eval('lambda i: i'), i), i);
-  await get(handle.open.remote());
+  await get(await handle.open.remote());
   equal(
     await Promise.all(waiting),
     waiting.map((_, i) => i),
   );
-  kill(handle);
+  await kill(handle);
 });
 
 testWith(

@@ -85,7 +85,7 @@ async function runTasks(seed: number): Promise<void> {
 async function callActor(): Promise<void> {
   while (Date.now() < end) {
     try {
-      const ref = counter.echo.remote('text', [1]);
+      const ref = await counter.echo.remote('text', [1]);
       const [text] = (await get(ref)) as [string];
       if (text !== 'text') counts.wrong++;
       counts.calls++;

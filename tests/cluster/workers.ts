@@ -3,7 +3,7 @@
 import { fromDLPack, Tensor } from 'dlpack';
 import { addressOf } from 'dlpack/native';
 import { python } from 'dlpack/python';
-import { get, type ObjectRef } from 'dlpack/ray';
+import { type ActorHandle, get, type ObjectRef } from 'dlpack/ray';
 import { trap } from '../trap.js';
 
 const pause = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));
@@ -107,6 +107,12 @@ export function twice(x: Tensor<'float32'>): Tensor<'float32'> {
   const { data } = y;
   for (let i = 0; i < data.length; i++) data[i] = 2 * (data[i] as number);
   return y;
+}
+
+/** What a handle among the arguments is, and what its actor answers. */
+export async function askActor(handles: { actor: ActorHandle<Counter> }): Promise<[boolean, number]> {
+  const started = handles.actor.add.remote(1);
+  return [started instanceof Promise, await get(await started)];
 }
 
 export async function slow(ms: number): Promise<number> {

@@ -2,7 +2,18 @@
 
 import type { Tensor } from 'dlpack';
 import type { PyObject } from 'dlpack/python';
-import { type ActorHandle, actor, get, getSync, type ObjectRef, put, putSync, remote, task } from 'dlpack/ray';
+import {
+  type ActorHandle,
+  actor,
+  get,
+  getActor,
+  getSync,
+  type ObjectRef,
+  put,
+  putSync,
+  remote,
+  task,
+} from 'dlpack/ray';
 
 type Equal<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false;
 const assert = <_T extends true>(): void => {};
@@ -48,7 +59,16 @@ const counter = Remote.remote();
 assert<Equal<typeof counter, Promise<ActorHandle<Counter>>>>();
 declare const handle: ActorHandle<Counter>;
 const added = handle.add.remote(1);
-assert<Equal<typeof added, ObjectRef<number>>>();
+assert<Equal<typeof added, Promise<ObjectRef<number>>>>();
+const addedNow = handle.add.remoteSync(1);
+assert<Equal<typeof addedNow, ObjectRef<number>>>();
+handle.add.options({ numReturns: 2 });
+// @ts-expect-error: an option of actors
+handle.add.options({ maxRestarts: 2 });
+const found = getActor<Counter>('counter');
+assert<Equal<typeof found, Promise<ActorHandle<Counter>>>>();
+// @ts-expect-error: a promise of a reference is no reference
+get(added);
 // @ts-expect-error: a field is no method
 handle.count;
 // @ts-expect-error: the constructor takes nothing

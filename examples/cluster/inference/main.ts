@@ -22,7 +22,7 @@ async function feed(model: ActorHandle<Model>): Promise<void> {
     batch.fill(i);
     const ref = await put(batch); // into the object store: the only copy of the batch
     batch.dispose();
-    const answer = model.predict.remote(ref);
+    const answer = await model.predict.remote(ref);
     const y = await get(answer); // read-only, over the memory of the store
     results[i] = y.get(63, 1023) as number;
     for (const used of [y, answer, ref]) used[Symbol.dispose](); // so that the store can use their memory again
@@ -31,6 +31,6 @@ async function feed(model: ActorHandle<Model>): Promise<void> {
 
 await Promise.all(models.map(feed));
 console.log(results.join(' ')); // 0 2 4 6 8 10 12 14
-const pids = await get(models.map((model) => model.pid.remote()));
+const pids = await get(await Promise.all(models.map((model) => model.pid.remote())));
 console.log(`${new Set(pids).size} processes`); // 2 processes
 await shutdown();

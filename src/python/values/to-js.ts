@@ -29,6 +29,9 @@ const Kind = { value: 0, tensor: 1, date: 2, dtype: 3, device: 4, sequence: 5, s
 /** Text is the reason why a value cannot be taken apart. */
 type Flatten = (value: PyObject, depth: number) => string | Iterable<unknown>;
 
+type Adopt = (value: unknown) => unknown;
+const keep: Adopt = (value) => value;
+
 let loaded: { readonly flatten: Flatten; readonly call: PyObject } | null = null;
 
 function helpers(): NonNullable<typeof loaded> {
@@ -50,18 +53,21 @@ export function toJS<T = unknown>(object: PyArgument, options: ToJSOptions = {})
   return convert(object, depth, []) as T;
 }
 
-/** The same for a value that only the caller has: its memory does not wait for the garbage collector. */
-export function takeJS(object: unknown, made: Tensor[] = []): unknown {
+/**
+ * The same for a value that only the caller has: its memory does not wait for the garbage collector. `adopt` may make
+ * something else of a value that stays as it is.
+ */
+export function takeJS(object: unknown, made: Tensor[] = [], adopt: Adopt = keep): unknown {
   if (!isPyObject(object)) return object;
   try {
-    return convert(object, 200, made);
+    return convert(object, 200, made, adopt);
   } finally {
     (object as PyObject)[Symbol.dispose]();
   }
 }
 
 /** Adds the Tensors that it makes to `made`, and disposes them if it fails. */
-function convert(object: unknown, depth: number, made: Tensor[]): unknown {
+function convert(object: unknown, depth: number, made: Tensor[], adopt: Adopt = keep): unknown {
   if (!isPyObject(object)) return object;
   const result = helpers().flatten(object, depth);
   if (typeof result === 'string') throw refused(result);
@@ -69,7 +75,7 @@ function convert(object: unknown, depth: number, made: Tensor[]): unknown {
   const before = made.length;
   const parts = leaves[Symbol.iterator]() as Iterator<unknown>;
   try {
-    return new Builder(new Uint32Array(bytes.slice().buffer), parts, made).build();
+    return new Builder(new Uint32Array(bytes.slice().buffer), parts, made, adopt).build();
   } catch (error) {
     for (const tensor of made.splice(before)) tensor.dispose();
     throw error;
@@ -102,7 +108,7 @@ async function beginToJS(fn: PyFunction, args: readonly PyArgument[], signal: Ab
   const parts = await begin<string | unknown[]>(Operation.callPartsAsync, helpers().call, [fn, ...args], signal);
   if (typeof parts === 'string') throw refused(parts);
   const [bytes, ...leaves] = parts as [Uint8Array, ...unknown[]];
-  return new Builder(new Uint32Array(bytes.slice().buffer), leaves.values(), []).build();
+  return new Builder(new Uint32Array(bytes.slice().buffer), leaves.values(), [], keep).build();
 }
 
 /** Puts the parts of a value together. */
@@ -114,13 +120,14 @@ class Builder {
     private readonly kinds: Uint32Array,
     private readonly leaves: Iterator<unknown>,
     private readonly made: Tensor[],
+    private readonly adopt: Adopt,
   ) {}
 
   build(): unknown {
     const kind = this.kinds[this.at++];
     switch (kind) {
       case Kind.value:
-        return this.leaf();
+        return this.adopt(this.leaf());
       case Kind.tensor:
         return this.tensor();
       case Kind.date:
