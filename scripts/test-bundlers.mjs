@@ -1,6 +1,7 @@
-// npm run test:bundlers: tests the packed package with bundlers, test runners and package managers. `-- types` runs one
-// test file.
+// npm run test:bundlers: tests the packed package with bundlers, test runners, package managers and a notebook. `-- types`
+// runs one test file.
 import { installBundlers, packForBundlers } from './lib/bundlers.mjs';
+import { installNotebook } from './lib/environments.mjs';
 import { buildNative } from './lib/native.mjs';
 import { runTests, summary } from './lib/run-tests.mjs';
 import { installRuntimes } from './lib/runtimes.mjs';
@@ -15,6 +16,7 @@ await main(async () => {
   await buildNative();
   await buildTests();
   await installRuntimes();
+  await installNotebook();
   await installBundlers();
   await packForBundlers();
   const total = await runTests({ command: process.execPath, args: [], folder: at('build/tests/bundlers'), filter });

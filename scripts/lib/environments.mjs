@@ -61,6 +61,9 @@ export const installUpstream = () => installEnvironment('.venv-upstream', 'requi
 /** Installs Ray and Dask. */
 export const installCluster = () => installEnvironment('.venv-cluster', 'requirements/cluster.txt');
 
+/** Installs Jupyter's client of kernels. */
+export const installNotebook = () => installEnvironment('.venv-notebook', 'requirements/notebook.txt');
+
 /** Installs Python libraries that are large or rare. Their newest versions have wheels for these Pythons. */
 export const installPeers = () =>
   installEnvironment('.venv-peers', 'requirements/peers.txt', () => pythonAmong(['3.12', '3.13']));
