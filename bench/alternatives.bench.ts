@@ -1,7 +1,7 @@
 /**
  * 4 MiB of float32 between Node and Python, by everything that people use: this package, the packages that run Python in the
- * process, a child process with JSON, HTTP to FastAPI, and Pyodide. All in one run, each in a process of its own, by turns.
- * Then draws the chart of the README.
+ * process, Pyodide with and without this package, a child process with JSON, and HTTP to FastAPI. All in one run, each in a
+ * process of its own, by turns. Then draws the chart of the README.
  *
  *   npm run bench -- alternatives
  */
@@ -15,9 +15,8 @@ import { summarise } from './measure.js';
 import { ask, environment, install, type Peer, peers } from './peers.js';
 
 /** One round shows only that the benchmark works. */
-const ROUNDS = Number(process.env.ALTERNATIVES_ROUNDS ?? 5);
+const ROUNDS = Number(process.env.ALTERNATIVES_ROUNDS ?? 3);
 const root = fileURLToPath(new URL('../../', import.meta.url));
-const pyodide: Peer = { name: 'pyodide', version: '314.0.7', addon: 'package.json', overrides: {}, build: [] };
 
 /** The name in the table, and the driver with the arguments that measure it. */
 interface Way {
@@ -28,9 +27,10 @@ interface Way {
 }
 
 const left: string[] = [];
-const installed = (peer: Peer, driver: Way['driver'], env: NodeJS.ProcessEnv): Way[] => {
+const installed = (peer: Peer): Way[] => {
   const { folder, problem } = install(peer);
-  if (problem === null) return [{ title: `${peer.name} ${peer.version}`, driver, args: [peer.name, folder], env }];
+  const title = `${peer.name} ${peer.version}`;
+  if (problem === null) return [{ title, driver: 'python-peers', args: [peer.name, folder], env: environment }];
   left.push(`${peer.name} ${peer.version}: \`${problem.trim()}\``);
   return [];
 };
@@ -38,8 +38,9 @@ const python = `${root}.venv/bin/python`;
 const scripts = `${root}bench/drivers`;
 const ways: Way[] = [
   { title: 'dlpack', driver: 'python-peers', args: ['dlpack', ''], env: process.env },
-  ...peers.flatMap((peer) => installed(peer, 'python-peers', environment)),
-  ...installed(pyodide, 'alternatives', process.env),
+  ...peers.flatMap(installed),
+  { title: 'Pyodide with dlpack', driver: 'alternatives', args: ['pyodide-dlpack'], env: process.env },
+  { title: 'Pyodide, toJs', driver: 'alternatives', args: ['pyodide'], env: process.env },
   { title: 'child process with JSON', driver: 'alternatives', args: ['json', python, scripts], env: process.env },
 ];
 if (existsSync(`${root}build/fastapi/uvicorn`)) {
@@ -81,7 +82,7 @@ Date ${new Date().toISOString().slice(0, 10)}; \`npm run bench -- alternatives\`
 
 Microseconds for 4 MiB of float32, until the other side has read two of the elements: medians and least of ${ROUNDS} rounds in which
 all took turns, each in a process of its own. The child process sends and receives JSON over pipes. FastAPI receives and returns bytes,
-the least that HTTP can carry. Pyodide has no NumPy here: an \`array.array\` goes through \`toJs\` and \`toPy\`.
+the least that HTTP can carry. Pyodide is Python in WebAssembly, with NumPy 2.0: \`toJs\` and \`toPy\` copy.
 
 | way | to JavaScript, median | least | to Python, median | least |
 |---|---|---|---|---|

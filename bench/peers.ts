@@ -35,7 +35,7 @@ export interface Peer {
   /** What shows that it is compiled. */
   readonly addon: string;
   readonly overrides: Record<string, string>;
-  /** The arguments of npm that compile it; none for a package without native code. */
+  /** The arguments of npm that compile it. */
   readonly build: readonly string[];
 }
 
@@ -82,5 +82,5 @@ export function install({ name, version, addon, overrides, build }: Peer): { fol
     JSON.stringify({ private: true, dependencies: { [name]: version }, overrides }),
   );
   const installed = npm(['install', '--no-audit', '--no-fund', '--ignore-scripts'], folder);
-  return { folder, problem: installed ?? (build.length > 0 ? npm(build, inside) : null) };
+  return { folder, problem: installed ?? npm(build, inside) };
 }

@@ -1,12 +1,13 @@
-// npm run site: builds the site into build/site. `-- serve` serves it then, `-- screenshots` takes pictures of it.
+// npm run site: builds the site into build/site. `-- serve` serves it then, `-- check` tests it in a browser.
 
-import { existsSync, mkdirSync, readFileSync, statSync } from 'node:fs';
+import { existsSync, readFileSync, statSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { extname, join, normalize } from 'node:path';
+import { installBrowser } from './lib/apt.mjs';
 import { browserMissing, findBrowser } from './lib/browser.mjs';
-import { takeScreenshots } from './lib/screenshots.mjs';
 import { buildTypeScript, installPackages } from './lib/setup.mjs';
 import { installSite } from './lib/site.mjs';
+import { checkSite } from './lib/site-checks.mjs';
 import { at, Missing, main, run, step } from './lib/steps.mjs';
 
 const types = {
@@ -36,35 +37,12 @@ async function serve(port) {
   };
 }
 
-/** The pages to look at, and a script that each must pass: nothing is wider than the screen. */
-const looked = {
-  home: '/index.html',
-  guide: '/docs/concepts/layout.html',
-  reference: '/build/reference/dlpack.html',
-  explorer: '/explorer/index.html?t=uint8[2,3,3].transpose([2,0,1])',
-};
-
-async function screenshots() {
+async function checkInBrowser() {
   const browser = findBrowser();
   if (browser === null) throw new Missing(browserMissing);
   const { url, close } = await serve(0);
-  mkdirSync(at('build/screenshots'), { recursive: true });
-  const shots = Object.entries(looked).flatMap(([name, path]) =>
-    ['light', 'dark'].flatMap((scheme) =>
-      [1280, 360].map((width) => ({
-        url: url + path,
-        file: at('build/screenshots', `${name}-${scheme}-${width}.png`),
-        width,
-        height: width === 360 ? 740 : 900,
-        scheme,
-        script: '[document.documentElement.scrollWidth, innerWidth]',
-      })),
-    ),
-  );
-  const widths = await takeScreenshots(browser, shots).finally(close);
-  const wide = shots.filter((_, i) => widths[i][0] > widths[i][1]).map(({ file }) => file);
-  if (wide.length > 0) throw new Error(`wider than the screen: ${wide.join(', ')}`);
-  return `${shots.length} in build/screenshots`;
+  await checkSite(browser, url, at('build/site')).finally(close);
+  return 'pictures in build/screenshots';
 }
 
 await main(async () => {
@@ -74,6 +52,9 @@ await main(async () => {
   await installSite();
   await step('reference', async () => (await run('node', ['site/reference.mjs'])).output.trim());
   await step('pages in build/site', async () => void (await run('node', ['site/build.mjs'])));
-  if (then === 'screenshots') await step('screenshots', screenshots);
+  if (then === 'check') {
+    await installBrowser();
+    await step('the site in a browser', checkInBrowser);
+  }
   if (then === 'serve') console.log((await serve(8000)).url);
 });

@@ -1,12 +1,12 @@
 // Builds the site into build/site: the reference, the pages, the explorer, the core for live cells, and llms.txt. Fails on
 // a link that leads nowhere.
 
-import config from '.vitepress/config.mjs';
 import { copyFileSync, cpSync, mkdirSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { build as bundle } from 'esbuild';
 import { build } from 'vitepress';
 import { buildExplorer } from '../scripts/lib/explorer.mjs';
+import config from './.vitepress/config.mjs';
 import { completeSite } from './lib/files.mjs';
 import { writeLlms } from './lib/llms.mjs';
 

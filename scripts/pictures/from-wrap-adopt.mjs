@@ -34,7 +34,7 @@ export const svg = picture(
   text(heap - 22, 172, 'x', 'mono strong'),
   text(heap + 20, 198, 'a and x share it', 'small dim'),
   arrow(heap + 112, 167, native - 6, 167, 'warm dashed'),
-  middle((heap + native + 108) / 2, 160, 'a copy, if Python keeps it', 'small warm'),
+  middle((heap + native + 108) / 2, 160, 'copied for Python', 'small warm'),
   cells(native, 152, memory, { ...options, kind: 'ghost' }),
   lane(242, 'Tensor.adopt(a)', 'moves, copies nothing'),
   cells(heap, 242, ['', '', ''], { ...options, kind: 'ghost' }),

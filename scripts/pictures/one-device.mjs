@@ -14,7 +14,7 @@ export const svg = picture(
   labelled(240, 45, 90, 40, ['your shader'], 'box', 'small'),
   rect(20, 135, 310, 100, 'box'),
   text(32, 156, 'GPUDevice', 'small dim'),
-  labelled(110, 170, 130, 40, 'one GPUBuffer', 'c', 'small strong'),
+  labelled(105, 170, 140, 40, '✓ one GPUBuffer', 'c', 'small strong'),
   arrow(70, 85, 140, 168, 'good'),
   arrow(180, 85, 175, 168, 'good'),
   arrow(285, 85, 212, 168, 'good'),

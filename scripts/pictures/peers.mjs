@@ -48,7 +48,7 @@ const group = (y, title, values) => [
   values.map(([name, value, kind], i) => [
     text(20, y + 28 + i * 30, name, 'small'),
     rect(left, y + 13 + i * 30, position(value) - left, 22, kind, 3),
-    text(position(value) + 8, y + 28 + i * 30, timeText(value), 'small strong'),
+    text(position(value) + 8, y + 28 + i * 30, timeText(value), 'small strong halo'),
   ]),
 ];
 

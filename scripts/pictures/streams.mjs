@@ -1,6 +1,6 @@
 import { arrow, labelled, line, picture, text } from './svg.mjs';
 
-const lane = (y, name) => [text(20, y + 22, name), line(170, y + 17, 670, y + 17)];
+const lane = (y, name) => [text(20, y + 22, name), line(184, y + 17, 670, y + 17)];
 const diamond = (x, y, kind) =>
   `<polygon points="${x},${y - 11} ${x + 11},${y} ${x},${y + 11} ${x - 11},${y}" class="${kind}"/>`;
 

@@ -53,9 +53,9 @@ export const svg = picture(
     ],
     'strides [1, 3]',
   ),
-  view(190, 232, 'a column', 'x.slice(null, 1)', [[1], [4]], 'strides [3], offset 1'),
+  view(165, 232, 'a column', 'x.slice(null, 1)', [[1], [4]], 'strides [3], offset 1'),
   view(
-    360,
+    325,
     232,
     'flip',
     'x.slice([null, null, -1])',
@@ -66,10 +66,10 @@ export const svg = picture(
     'strides [-3, 1], offset 3',
   ),
   view(
-    545,
+    515,
     232,
     'broadcast',
-    'broadcastTo',
+    'x.broadcastTo([3, 3])',
     [
       [0, 1, 2],
       [0, 1, 2],

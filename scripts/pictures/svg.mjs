@@ -9,6 +9,7 @@ const style = `
     text { font-family: system-ui, -apple-system, 'Segoe UI', sans-serif; font-size: 14px; fill: var(--ink); }
     .mono { font-family: ui-monospace, 'SF Mono', Menlo, Consolas, monospace; font-size: 13px; }
     .small { font-size: 12px; }
+    .halo { stroke: var(--paper); stroke-width: 4px; paint-order: stroke; }
     .strong { font-weight: 600; }
     .dim { fill: var(--dim); }
     .good { fill: var(--good); }

@@ -21,7 +21,7 @@ export const svg = picture(
   },
   text(20, 30, 'You have …', 'strong'),
   text(330, 30, 'Call …', 'strong'),
-  text(570, 30, 'Its memory is …', 'strong'),
+  text(570, 30, 'Its memory', 'strong'),
   rows.map(([have, call, how], i) => {
     const y = 46 + i * 46;
     return [

@@ -4,7 +4,8 @@ import { dirname, join } from 'node:path';
 
 /** The first sentence after the title. */
 const firstSentence = (text) =>
-  (/^# .*\n+((?:[^\n#`|<!].*\n?)+)/m.exec(text)?.[1] ?? '').replaceAll('\n', ' ').match(/^.*?[.:](?= |$)/)?.[0] ?? '';
+  (/^# .*\n+((?:(?!```)[^\n#|<!].*\n?)+)/m.exec(text)?.[1] ?? '').replaceAll('\n', ' ').match(/^.*?[.:](?= |$)/)?.[0] ??
+  '';
 
 /** Writes llms.txt, llms-full.txt and a copy of each page. `groups` are those of the sidebar. */
 export function writeLlms(site, repository, groups) {
@@ -19,7 +20,8 @@ export function writeLlms(site, repository, groups) {
       const content = readFileSync(join(repository, path), 'utf8');
       mkdirSync(dirname(join(site, path)), { recursive: true });
       copyFileSync(join(repository, path), join(site, path));
-      lines.push(`- [${text}](${path}): ${firstSentence(content)}`);
+      const sentence = firstSentence(content);
+      lines.push(`- [${text}](${path})${sentence === '' ? '' : `: ${sentence}`}`);
       whole.push(content);
     }
     lines.push('');
