@@ -74,7 +74,7 @@ async function keyboard(visit, url) {
     await press('Tab');
     const first = await evaluate('document.activeElement.textContent.trim()');
     check(first === 'Skip to content', `the first stop of Tab is ${JSON.stringify(first)}`);
-    await evaluate("document.querySelector('#local-search button').focus()");
+    await evaluate("document.querySelector('.VPNavBarSearchButton').focus()");
     await press('Enter');
     await until("document.querySelector('.VPLocalSearchBox input') !== null");
     await type('strides');
