@@ -78,7 +78,7 @@ export function performTensor(subject: Reference, args: readonly unknown[]): Ten
  * engine may run in larger frames than the call.
  */
 function callWith<T>(operation: number, subject: Reference, args: readonly unknown[], take: Take<T>): T {
-  ensureRoom(32);
+  ensureRoom();
   const last = args.length > 0 ? args[args.length - 1] : undefined;
   // No `instanceof` for a function, because it would call Python for the prototype of a Python object.
   const keywords = typeof last === 'object' && last instanceof Keywords ? last : null;
