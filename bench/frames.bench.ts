@@ -15,12 +15,12 @@ import type { PageResult } from './webgpu/timing.js';
 
 /** Imported only here, because a machine with a GPU may have no browser. */
 async function inBrowser(): Promise<PageResult> {
-  const { runPages, tools } = await import('../tests/browser/run.js');
+  const { oneAdapter, runPages, tools } = await import('../tests/browser/run.js');
   const { importMap } = await import('../tests/browser/server.js');
   const browser = tools.findBrowser();
   if (browser === null) throw new Error(tools.browserMissing);
   const pages = ['../bench/webgpu/frames.page.js'];
-  const { reports } = await runPages(browser, pages, importMap(['.', './adapters', './webgpu']));
+  const { reports } = await runPages(browser, pages, importMap(['.', './adapters', './webgpu']), oneAdapter);
   return resultOf<PageResult>(reports[0]?.lines.join('\n') ?? '');
 }
 

@@ -4,7 +4,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { equal } from '../assert.js';
 import { testWith } from '../harness.js';
-import { checkReport, runPages, tools } from './run.js';
+import { checkReport, oneAdapter, runPages, tools } from './run.js';
 import { importMap, type Report, root } from './server.js';
 
 const path = tools.findBrowser();
@@ -20,13 +20,11 @@ const libraries = {
   'three/webgpu': '/.libraries/node_modules/three/build/three.webgpu.js',
   mediabunny: '/.libraries/node_modules/mediabunny/dist/bundles/mediabunny.mjs',
 };
-/** Everything that draws uses one software adapter. Otherwise Chromium cannot share a video or a canvas with WebGPU. */
-const flags = ['--enable-features=Vulkan', '--use-vulkan=swiftshader', '--use-angle=swiftshader'];
 let reports: Report[] = [];
 
 testWith(missing, 'a browser runs the tests of images', async () => {
   const imports = { ...importMap(['.', './adapters', './debug', './webgpu']), ...libraries };
-  ({ reports } = await runPages(path as string, files, imports, flags));
+  ({ reports } = await runPages(path as string, files, imports, oneAdapter));
   equal(
     reports.map(({ file }) => file),
     files,

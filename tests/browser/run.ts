@@ -17,6 +17,9 @@ interface BrowserTools {
 }
 export const tools: BrowserTools = await import(new URL('../../../scripts/lib/browser.mjs', import.meta.url).href);
 
+/** Everything that draws uses one software adapter. Otherwise Chromium cannot share a video or a canvas with WebGPU. */
+export const oneAdapter = ['--enable-features=Vulkan', '--use-vulkan=swiftshader', '--use-angle=swiftshader'];
+
 export interface PageRun {
   readonly reports: Report[];
   /** Paths that the page requested. */
