@@ -6,7 +6,7 @@
 
 namespace dlpack {
 
-// conformancePeer(): an object with the functions that src/conformance/peer.ts declares. JavaScript thread.
+// conformancePeer(): an object with the functions that src/conformance/native/peer.ts declares. JavaScript thread.
 napi_value ConformancePeer(napi_env env, napi_callback_info info);
 
 }  // namespace dlpack

@@ -37,6 +37,8 @@ export interface Case {
   readonly level: Level;
   /** The rule, as a sentence whose subject is the library. */
   readonly title: string;
+  /** The first version of the specification that has the case. */
+  readonly since: string;
   /** Rejects with a {@link ConformanceError}; resolves with null, or with the reason why the case says nothing here. */
   run(): Promise<string | null>;
 }
@@ -48,11 +50,15 @@ export interface Row<T> extends Omit<Case, 'run'> {
 
 type Check<T> = Row<T>['check'];
 
+/** The version of docs/spec.md that the cases follow. */
+export const SPECIFICATION = '1.0';
+
 export const must = <T>(id: string, section: string, title: string, check: Check<T>): Row<T> => ({
   id,
   section,
   level: 'must',
   title,
+  since: '1.0',
   check,
 });
 

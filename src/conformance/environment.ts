@@ -1,7 +1,7 @@
 /** What a runtime lends to the cases. Cases whose part is missing are skipped. */
 
 import { skip } from './case.js';
-import type { Peer } from './peer.js';
+import type { Peer } from './native/peer.js';
 
 /** Parts of the runtime that some cases need. Cases whose part is absent are skipped. */
 export interface Environment {

@@ -10,26 +10,27 @@
 
 import type { Case } from './case.js';
 import { consumerCases } from './consumer.js';
-import { deviceCases } from './devices.js';
 import type { Environment } from './environment.js';
-import { nativeConsumerCases } from './native-consumer.js';
-import { nativeProducerCases } from './native-producer.js';
+import { nativeConsumerCases } from './native/consumer.js';
+import { deviceCases } from './native/devices.js';
+import { nativeProducerCases } from './native/producer.js';
 import { producerCases } from './producer.js';
 import { checkSubject, type Subject } from './subject.js';
 import { webgpuCases } from './webgpu.js';
 
-export { type Case, ConformanceError, type Level } from './case.js';
+export { type Case, ConformanceError, type Level, SPECIFICATION } from './case.js';
 export type { Environment } from './environment.js';
+export type { Peer } from './native/peer.js';
 export { pairCases } from './pairs.js';
-export type { Peer } from './peer.js';
 export type { Recipe } from './recipes.js';
 export { formatReport, type ReportFormat } from './report.js';
-export { type Outcome, type Report, type Result, type RunCasesOptions, runCases, SPECIFICATION } from './run.js';
+export { type Outcome, type Report, type Result, type RunCasesOptions, runCases } from './run.js';
 export type {
   ConsumerOptions,
   ConsumerSubject,
   Form,
   ProducerSubject,
+  StreamSubject,
   Subject,
   Taken,
   View,

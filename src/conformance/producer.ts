@@ -17,6 +17,7 @@ import { producerLifetimeRows } from './producer-lifetime.js';
 import { matrix, recipes, widthOf } from './recipes.js';
 import { checkManaged, dlpack, dlpackDevice, elementsOf, gather, IS_COPIED, READ_ONLY, sameList } from './reference.js';
 import { hasForm, type ProducerSubject, type Subject } from './subject.js';
+import { wrappedRows } from './wrapped.js';
 
 const exportsFor = (id: string, section: string, title: string, request: unknown): Row<ProducerContext> =>
   must(id, section, title, (context) => withExport(context, request, (managed) => checkElements(managed)));
@@ -312,5 +313,8 @@ const viewRows = ({ views = {} }: ProducerSubject): Row<ProducerContext>[] =>
 
 export function producerCases({ producer }: Subject, environment: Environment): Case[] {
   if (producer === undefined || !hasForm(producer, 'buffer')) return [];
-  return casesFrom([...rows, ...viewRows(producer), ...producerLifetimeRows], { producer, environment });
+  return casesFrom([...rows, ...viewRows(producer), ...producerLifetimeRows, ...wrappedRows], {
+    producer,
+    environment,
+  });
 }

@@ -1,10 +1,7 @@
 /** Runs cases, and compares their results with the failures that are expected. */
 
 import { ArgumentTypeError, textOf } from '../errors.js';
-import type { Case, Level } from './case.js';
-
-/** The version of docs/spec.md that the cases follow. */
-export const SPECIFICATION = '1.0';
+import { type Case, type Level, SPECIFICATION } from './case.js';
 
 /**
  * `expected`: it failed, as the author said. `unexpected`: it passed, although the author said that it fails, so the
@@ -13,7 +10,7 @@ export const SPECIFICATION = '1.0';
 export type Outcome = 'passed' | 'failed' | 'skipped' | 'expected' | 'unexpected';
 
 /** What became of one case. */
-export interface Result extends Pick<Case, 'id' | 'section' | 'level' | 'title'> {
+export interface Result extends Pick<Case, 'id' | 'section' | 'level' | 'title' | 'since'> {
   /** Whether it passed. */
   readonly outcome: Outcome;
   /** What was expected and what came, or why the case was skipped. Empty if it passed. */
@@ -71,9 +68,9 @@ export async function runCases(cases: readonly Case[], options: RunCasesOptions 
   for (const tested of cases) {
     const pattern = patterns.find((candidate) => matches(candidate, tested.id));
     const run = () => (isolate === undefined ? tested.run() : isolate(tested));
-    const { id, section, title } = tested;
+    const { id, section, title, since } = tested;
     const { outcome, message } = await outcomeOf(run, pattern === undefined ? undefined : expectFailures[pattern]);
-    const result = { id, section, level: tested.level, title, outcome, message };
+    const result = { id, section, level: tested.level, title, since, outcome, message };
     results.push(result);
     onResult?.(result, results.length, cases.length);
   }

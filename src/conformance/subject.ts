@@ -22,6 +22,18 @@ export interface View {
   readonly startsInsideByte?: boolean;
 }
 
+/** Streams of a device: those of a consumer, and the library's own. */
+export interface StreamSubject {
+  /** Makes a stream of a consumer, which waits for no other, and returns its handle. */
+  make(): bigint;
+  /** Ends a stream of `make`, after the tensor was released. */
+  destroy(stream: bigint): void;
+  /** Begins to write the elements on a stream of the library, and returns before they have arrived. */
+  write(tensor: object, bytes: Uint8Array): void;
+  /** Copies memory of the device on a stream of a consumer, waits for the copy, and returns it. */
+  read(stream: bigint, address: bigint, length: number): Uint8Array | Promise<Uint8Array>;
+}
+
 /** How to make tensors of the library under test. */
 export interface ProducerSubject {
   /** The forms that it exports. The default is buffers alone. */
@@ -33,7 +45,14 @@ export interface ProducerSubject {
    * library has none. For libraries with native externals.
    */
   makeOn?(recipe: Recipe, device: DLDevice): object | null;
-  /** Such a tensor whose memory must not be written. */
+  /** Streams of such a device, which show whether exports keep the order of work; null if the library has none. */
+  streams?(device: DLDevice): StreamSubject | null;
+  /**
+   * A tensor over memory of somebody else, whose elements begin at its first byte, without a copy; null if the library
+   * wraps no such memory.
+   */
+  wrap?(recipe: Recipe, memory: ArrayBuffer | SharedArrayBuffer | WebAssembly.Memory): object | null;
+  /** A tensor whose memory must not be written. */
   makeReadOnly?(recipe: Recipe): object | null;
   /** Releases a tensor, where the library has a way to. */
   dispose?(tensor: object): void;

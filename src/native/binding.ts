@@ -3,7 +3,7 @@
  * return nothing are in the slot that the header of the wire names. Others are called less often.
  */
 
-import type { Peer } from '../conformance/peer.js';
+import type { Peer } from '../conformance/native/peer.js';
 
 /** The exports of the addon file. A thread gets the same object each time it loads the file. */
 export interface Addon {

@@ -1,7 +1,7 @@
 /** The kit itself: expected failures, reports, and the mistakes that it must find. */
 
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -13,6 +13,7 @@ import {
   type Peer,
   pairCases,
   runCases,
+  SPECIFICATION,
   type Subject,
 } from 'dlpack/conformance';
 import { equal, ok, rejection, throws } from '../assert.js';
@@ -32,6 +33,7 @@ const tested = (id: string, run: Case['run'], level: Case['level'] = 'must'): Ca
   section: '1.1',
   level,
   title: 'follows a rule',
+  since: SPECIFICATION,
   run,
 });
 const passing = tested('a.passes', async () => null);
@@ -41,11 +43,34 @@ const failing = tested('a.fails', async () => {
 const weak = tested('a.weak', failing.run, 'should');
 const skipped = tested('a.skipped', async () => 'no such memory');
 
-test('ids are unique, and every case names a rule', () => {
+/** The cases of a library that has everything. */
+function allCases(): Case[] {
   const forms = ['buffer', 'external', 'gpuBuffer'] as const;
   const { name, producer, consumer } = subjectOf({}) as Required<Subject>;
   const sides = { producer: { ...producer, forms, makeOn: () => null }, consumer: { ...consumer, forms } };
-  const cases = casesOf({ name, ...sides }, { peer: {} as Peer });
+  return casesOf({ name, ...sides }, { peer: {} as Peer });
+}
+
+test('ids are stable: none is gone, and a new one is listed with the version that brought it', () => {
+  const list = fileOf('tests/conformance/ids.txt');
+  const known = existsSync(list) ? readFileSync(list, 'utf8').trim().split('\n') : [];
+  const now = allCases().map(({ id, since }) => `${id} ${since}`);
+  equal(
+    known.filter((line) => !now.includes(line)),
+    [],
+    'a rule that changed needs a new id, and lists of expected failures name the old one',
+  );
+  if (process.env.UPDATE) writeFileSync(list, `${now.join('\n')}\n`);
+  else
+    equal(
+      now.filter((line) => !known.includes(line)),
+      [],
+      'run this test with UPDATE=1',
+    );
+});
+
+test('ids are unique, and every case names a rule', () => {
+  const cases = allCases();
   ok(cases.length > 400, `${cases.length} cases`);
   equal(new Set(cases.map(({ id }) => id)).size, cases.length);
   const specification = readFileSync(fileOf('docs/spec.md'), 'utf8');
@@ -132,9 +157,17 @@ test('an error of the library inside a check is a failure of that case', async (
 
 const text = readFileSync(join(plain, 'tensor.mjs'), 'utf8');
 
-/** Runs only the cases that begin like the one that must fail, because most mistakes break many. */
+const original = subjectOf((await import(pathToFileURL(join(plain, 'tensor.mjs')).href)) as object);
+
+/** Runs only the case that must fail, because most mistakes break many. */
 async function finds(subject: Subject, id: string): Promise<string[]> {
-  const cases = casesOf(subject, environment).filter((candidate) => candidate.id === id);
+  const all = id.startsWith('x.')
+    ? pairCases([
+        { ...original, name: 'plain' },
+        { ...subject, name: 'changed' },
+      ])
+    : casesOf(subject, environment);
+  const cases = all.filter((candidate) => candidate.id === id);
   const { results } = await runCases(cases);
   return results.filter(({ outcome }) => outcome === 'failed').map((result) => result.id);
 }
@@ -153,7 +186,7 @@ test(`the kit finds each of ${mistakes.length} planted mistakes`, async () => {
       );
       const library = (await import(pathToFileURL(file).href)) as object;
       if (!(await finds(subjectOf(library), found)).includes(found)) missed.push(`${what}: ${found}`);
-      equal(await finds(subjectOf(await import(pathToFileURL(join(plain, 'tensor.mjs')).href)), found), [], found);
+      equal(await finds(original, found), [], found);
     }
     equal(missed, []);
   } finally {

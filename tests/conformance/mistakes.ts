@@ -93,6 +93,30 @@ export const mistakes: readonly Mistake[] = [
     'shape: [...shape],\n      strides: [',
     'shape: ((axes, memory) => {\n      collected.register(axes, () => memory.bytes().fill(0));\n      return axes;\n    })([...shape], this.#memory),\n      strides: [',
   ),
+  mistake(
+    'copies a buffer that it wraps',
+    'p.buffer.shares',
+    'new PlainTensor(new Memory(data, () => {})',
+    'new PlainTensor(new Memory(data.slice(0), () => {})',
+  ),
+  mistake(
+    'exports a memory that grows to a consumer that does not follow it',
+    'p.memory.grows',
+    '(!this.#used().isWasm || memory === true)',
+    'true',
+  ),
+  mistake(
+    'shares the buffer of a memory that grows',
+    'p.memory.share',
+    '(!this.#used().isWasm || memory === true)',
+    '(!this.#used().isWasm || memory === true || copy === false)',
+  ),
+  mistake(
+    'gives a consumer that follows a memory only its buffer',
+    'p.memory.follow',
+    'data: this.#memory.data,',
+    'data: this.#memory.isWasm ? this.#memory.data.buffer : this.#memory.data,',
+  ),
   // Consumer
   mistake(
     'recognises buffers by their class',
@@ -270,6 +294,26 @@ export const mistakes: readonly Mistake[] = [
     'c.reexport.order',
     'const end = this.#memory.use();',
     'const end = () => {};',
+  ),
+  // Pairs: `plain` is the library as it is, `changed` the one with the mistake.
+  mistake(
+    'forgets the offset of a view',
+    'x.changed.plain.view.broadcast.null',
+    'byteOffset: firstBit / 8,',
+    'byteOffset: 0,',
+  ),
+  mistake(
+    'reads views without the sign of their strides',
+    'x.plain.changed.view.flip.null',
+    'sum + i * strides[axis]);',
+    'sum + i * Math.abs(strides[axis]));',
+  ),
+  mistake('does not tell others what it consumed', 'x.twice.changed.plain', '  set.add(managed);\n', ''),
+  mistake(
+    'consumes what another consumed',
+    'x.twice.plain.changed',
+    "  check(!set.has(managed), 'a managed tensor that was not consumed before');\n",
+    '',
   ),
   mistake('keeps what was collected', 'c.gc', '    collected.register(this, this.#end, this);\n', ''),
 ];

@@ -7,12 +7,12 @@ import { equal } from '../assert.js';
 import { hasExternalBuffers, runtime } from '../harness.js';
 import { conformance, fileOf } from './command.js';
 
-/** Runs the command on a subject, which must conform, and compares the report with its page. */
-export function checkPage(page: string, module: string, env: Record<string, string> = {}): void {
+/** Runs the command on a subject, or only the cases whose ids begin with `only`. It must conform, and compares the report with its page. */
+export function checkPage(page: string, module: string, env: Record<string, string> = {}, only = ''): void {
   const folder = mkdtempSync(join(tmpdir(), 'dlpack-conformance-'));
   try {
     const written = join(folder, 'report.md');
-    const { status, output } = conformance([fileOf(module), '--report', written], env);
+    const { status, output } = conformance([fileOf(module), '--only', only, '--report', written], env);
     equal(status, 0, output);
     if (runtime !== 'node' || !hasExternalBuffers) return; // elsewhere other cases are skipped
     const text = readFileSync(written, 'utf8');

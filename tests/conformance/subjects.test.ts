@@ -18,6 +18,7 @@ const subjects: readonly (readonly [page: string, module: string, missing: strin
   ['rust', 'tests/conformance/rust/subject.mjs', missing('build/native/conformance_rust.node', 'cargo')],
   ['specification-example', `${built}/section-8.js`, false],
   ['producer-example', `${built}/example.js`, false],
+  ['guide-consumer', `${built}/guide.js`, false],
   ['jax-js', `${built}/jax-js.js`, missingLibrary('@jax-js/jax')],
 ];
 

@@ -1,27 +1,14 @@
 /** The cases of dlpack/conformance for pinned, managed and device memory. */
 
-import { formatDevice, formatDType, Tensor } from 'dlpack';
-import { casesOf, formatReport, runCases, type Subject } from 'dlpack/conformance';
+import type { Tensor } from 'dlpack';
+import { casesOf, formatReport, runCases, type StreamSubject, type Subject } from 'dlpack/conformance';
 import { conformancePeer } from 'dlpack/native';
 import { equal, ok } from '../assert.js';
+import { checkPage } from '../conformance/page.js';
+import subject from '../conformance/subjects/cuda.js';
+import { testWith } from '../harness.js';
+import { fake, fakeMissing } from './fake.js';
 import { cudaTest } from './machine.js';
-
-const places = ['cuda:0', 'cuda_host', 'cuda_managed'];
-
-const subject: Subject = {
-  name: 'dlpack on CUDA',
-  producer: {
-    forms: ['external'],
-    make: () => null,
-    makeOn({ dtype, shape, bytes }, device) {
-      const place = formatDevice(device);
-      if (!places.includes(place)) return null;
-      const host = Tensor.wrap(bytes.slice(), { dtype: formatDType(dtype), shape });
-      return host.to(place);
-    },
-    dispose: (tensor) => (tensor as Tensor).dispose(),
-  },
-};
 
 const ofDevices = (tested: Subject) =>
   casesOf(tested, { peer: conformancePeer() }).filter(({ id }) => id.startsWith('dp.'));
@@ -36,18 +23,30 @@ cudaTest('streams, pinned and managed memory follow the specification', async ()
   );
 });
 
+testWith(fakeMissing, 'the report of CUDA', () =>
+  checkPage('dlpack-cuda', 'build/tests/conformance/subjects/cuda.js', {}, 'dp.'),
+);
+
+type Request = Record<string, unknown>;
+
 /** The subject with exports that its requests go through `change` first. */
-const changed = (change: (request: Record<string, unknown>) => object): Subject => ({
+const changed = (change: (request: Request) => object): Subject => ({
   ...subject,
   producer: {
-    ...(subject.producer as NonNullable<Subject['producer']>),
+    ...subject.producer,
     makeOn(recipe, device) {
-      const tensor = subject.producer?.makeOn?.(recipe, device) as Record<symbol, (request: object) => object> | null;
+      const tensor = subject.producer.makeOn(recipe, device) as (Tensor & Record<symbol, unknown>) | null;
       if (tensor === null) return null;
       const method = Symbol.for('dlpack');
-      return { [method]: (request: Record<string, unknown>) => tensor[method]?.(change(request)) };
+      const answer = tensor[method] as (request: object) => object;
+      return { tensor, [method]: (request: Request) => answer.call(tensor, change(request)) };
     },
-    dispose() {},
+    streams: (device) => {
+      const streams = subject.producer.streams(device);
+      const write: StreamSubject['write'] = (made, bytes) => streams?.write((made as { tensor: Tensor }).tensor, bytes);
+      return streams && { ...streams, write };
+    },
+    dispose: (made) => subject.producer.dispose((made as { tensor: Tensor }).tensor),
   },
 });
 
@@ -60,10 +59,24 @@ cudaTest('a library that ignores streams, or the requested device, breaks rules'
     'dp.cudaManaged.stream.not0',
     'dp.cudaManaged.stream.not-2',
     'dp.cudaHost.stream.none',
+    'dp.cuda.order.handle',
   ]);
   equal(await failures(changed(({ device: _, ...request }) => request)), [
     'dp.cudaHost.host',
     'dp.cudaManaged.host',
+    'dp.cuda.order.host',
+    'dp.cudaManaged.order.host',
     'dp.cuda.host',
   ]);
+  // The producer then does nothing, and leaves the order to a consumer that did not ask for that.
+  const unordered = await failures(changed((request) => ('stream' in request ? { ...request, stream: -1n } : request)));
+  equal(
+    unordered.filter((id) => id.includes('order')),
+    ['cuda.order.null', 'cuda.order.1', 'cuda.order.2', 'cuda.order.handle'].map((id) => `dp.${id}`),
+  );
+  ok(
+    fake.errors().every((text) => text.startsWith('race: ')),
+    'the driver sees the same mistake, and nothing else',
+  );
+  fake.reset();
 });

@@ -1,15 +1,11 @@
 /** A machine of two fake devices for the tests of dlpack/cuda, and checks after each test. */
 
-import { CudaError, loadDriver } from 'dlpack/cuda';
+import { CudaError } from 'dlpack/cuda';
 import { emptyCache, liveCounts } from 'dlpack/debug';
 import { equal, ok } from '../assert.js';
 import { collect, collectUntil, testWith } from '../harness.js';
-import { fake, fakeDriverPath, fakeMissing } from './fake.js';
-
-if (fakeMissing === false) {
-  fake.setDevices(2);
-  loadDriver({ path: fakeDriverPath });
-}
+import { fake, fakeMissing } from './fake.js';
+import './two-devices.js';
 
 /** Registers a test after which there must be no error, race or violation, and all memory, streams and events are released. */
 export function cudaTest(name: string, body: () => void | Promise<void>): void {

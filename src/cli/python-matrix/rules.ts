@@ -1,6 +1,6 @@
 /** The rules that a Python library keeps or breaks, found in the outcomes of its cells. */
 
-import { type Case, ConformanceError, type Level } from '../../conformance/case.js';
+import { type Case, ConformanceError, type Level, SPECIFICATION } from '../../conformance/case.js';
 import type { Cell } from './cells.js';
 import type { Outcome } from './lines.js';
 
@@ -121,6 +121,7 @@ export function casesOfMatrix(found: readonly Found[], crash: string | null): Ca
     section: '5.2',
     level: 'must',
     title: 'does not end the process',
+    since: SPECIFICATION,
     run: async () => {
       if (crash !== null) throw new ConformanceError('a process that ends by itself', crash);
       return null;
@@ -131,6 +132,7 @@ export function casesOfMatrix(found: readonly Found[], crash: string | null): Ca
     lives,
     ...rules.map(({ breaks, ...rule }) => ({
       ...rule,
+      since: SPECIFICATION,
       run: async () => {
         const broken = exchanged.filter(breaks);
         const [first] = broken as [Found?];

@@ -172,7 +172,8 @@ static void drop(Block* block) {
  * the address of the block stands for the handle of the device.
  */
 typedef struct {
-  Block* block; /* NULL once disposed */
+  Block* block;    /* NULL once disposed */
+  napi_ref buffer; /* a JavaScript buffer that the tensor lies in instead of the block, or NULL */
   size_t length;
   Device device;
   DataType dtype;
@@ -292,6 +293,7 @@ typedef struct {
   bool has_device;
   double device_type, device_id;
   bool has_stream;
+  int64_t stream;
   napi_valuetype copy;   /* napi_null, or napi_boolean with must_copy */
   napi_valuetype native; /* napi_null, napi_boolean with takes_native, or napi_string for 'only' */
   bool must_copy;
@@ -346,8 +348,10 @@ static bool read_copy(napi_env env, napi_value value, Request* request) {
 }
 
 static bool read_stream(napi_env env, napi_value value, Request* request) {
+  bool is_lossless = false;
   request->has_stream = true;
-  return type_of(env, value) == napi_bigint || type_error(env, "Expected stream: a bigint");
+  if (type_of(env, value) != napi_bigint) return type_error(env, "Expected stream: a bigint");
+  return is_ok(env, napi_get_value_bigint_int64(env, value, &request->stream, &is_lossless));
 }
 
 /* Reads each field once (2.3.4). Absent fields and absent requests are the same (2.3.1). */
@@ -397,11 +401,19 @@ static napi_value device_method(napi_env env, napi_callback_info info) {
   return tensor == NULL ? NULL : device_object(env, tensor->device);
 }
 
-/* Is the tensor where the consumer wants it? The host has no ids (2.4.1). */
+/* Memory that the host reaches. Nobody compares its ids (2.4.1). */
+static bool is_host(Device device) { return IS_ONE_OF(device.type, 1, 3, 11, 13, 20); }
+
+/* Is the tensor where the consumer wants it? All memory that the host reaches is there for type 1 (2.4.2). */
 static bool is_there(const Tensor* tensor, const Request* request) {
   if (!request->has_device) return true;
-  if (request->device_type != tensor->device.type) return false;
-  return tensor->device.type == 1 || request->device_id == tensor->device.id;
+  if (is_host(tensor->device)) return request->device_type == tensor->device.type || request->device_type == 1;
+  return request->device_type == tensor->device.type && request->device_id == tensor->device.id;
+}
+
+/* Of our devices only ROCm has streams (2.2). No work is queued on them here, so there is none to order. */
+static bool has_stream(Device device, int64_t stream) {
+  return device.type == 10 && (stream == -1 || stream == 0 || stream > 2);
 }
 
 static void finalize_buffer(napi_env env, void* data, void* block) {
@@ -447,11 +459,28 @@ static napi_value managed_over(napi_env env, const Tensor* tensor, napi_value bu
   return managed;
 }
 
+/* The elements of a tensor. NULL with an exception if the buffer of somebody else was transferred. */
+static const uint8_t* elements_of(napi_env env, const Tensor* tensor) {
+  napi_value buffer;
+  void* bytes;
+  size_t length;
+  if (tensor->buffer == NULL) return tensor->block->bytes;
+  TRY(napi_get_reference_value(env, tensor->buffer, &buffer));
+  TRY(napi_get_arraybuffer_info(env, buffer, &bytes, &length));
+  return length < tensor->length ? type_error(env, "Expected a buffer that was not transferred") : bytes;
+}
+
 static napi_value export_buffer(napi_env env, const Tensor* tensor, const Request* request) {
   const uint64_t copied = (tensor->flags & ~(uint64_t)READ_ONLY) | IS_COPIED;
+  const uint8_t* elements = elements_of(env, tensor);
   napi_value buffer;
   void* bytes;
   bool is_pending = false;
+  if (elements == NULL) return NULL;
+  if (!request->must_copy && tensor->buffer != NULL) {
+    TRY(napi_get_reference_value(env, tensor->buffer, &buffer));
+    return managed_over(env, tensor, buffer, tensor->flags);
+  }
   if (!request->must_copy) {
     buffer = buffer_over(env, share(tensor->block), tensor->length);
     napi_is_exception_pending(env, &is_pending);
@@ -460,14 +489,19 @@ static napi_value export_buffer(napi_env env, const Tensor* tensor, const Reques
     if (request->copy == napi_boolean) return buffer_error(env, "This runtime shares native memory with addons only");
   }
   TRY(napi_create_arraybuffer(env, tensor->length, &bytes, &buffer));
-  memcpy(bytes, tensor->block->bytes, tensor->length);
+  memcpy(bytes, elements, tensor->length);
   return managed_over(env, tensor, buffer, copied);
 }
 
 static napi_value export_external(napi_env env, const Tensor* tensor, const Request* request) {
   const uint64_t copied = (tensor->flags & ~(uint64_t)READ_ONLY) | IS_COPIED;
-  Block* block = request->must_copy ? new_block(tensor->block->bytes, tensor->length) : share(tensor->block);
-  Managed* managed = block == NULL ? NULL : new_export(tensor, block, request->must_copy ? copied : tensor->flags);
+  const bool must_copy = request->must_copy || tensor->buffer != NULL; /* user code may detach a buffer (7.6) */
+  const uint8_t* elements = elements_of(env, tensor);
+  if (elements == NULL) return NULL;
+  if (must_copy && !request->must_copy && request->copy == napi_boolean)
+    return buffer_error(env, "A JavaScript buffer cannot be shared with native code");
+  Block* block = must_copy ? new_block(elements, tensor->length) : share(tensor->block);
+  Managed* managed = block == NULL ? NULL : new_export(tensor, block, must_copy ? copied : tensor->flags);
   if (managed == NULL) return is_ok(env, napi_generic_failure), NULL;
   return wrap_external(env, managed);
 }
@@ -479,20 +513,30 @@ static napi_value dlpack_method(napi_env env, napi_callback_info info) {
   TRY(napi_get_cb_info(env, info, &count, &argument, &object, NULL)); /* a missing argument is undefined */
   const Tensor* tensor = unwrap(env, object, &tensor_tag);
   if (tensor == NULL || !read_request(env, argument, &request)) return NULL;
-  if (tensor->block == NULL) return throw_named(env, "Error", "Expected a tensor that was not disposed"), NULL;
+  if (tensor->block == NULL && tensor->buffer == NULL)
+    return throw_named(env, "Error", "Expected a tensor that was not disposed"), NULL;
   if (!request.knows_us) return buffer_error(env, "Expected a consumer of DLPack 1.x");
   if (!is_there(tensor, &request)) return buffer_error(env, "Expected the device of the tensor");
-  if (request.has_stream) return buffer_error(env, "Expected no stream, because this device has none");
+  if (request.has_stream && !has_stream(tensor->device, request.stream))
+    return buffer_error(env, "Expected a stream of the device, or none where it has no streams");
   const bool is_native = request.native == napi_string || request.takes_native;
-  if (!is_native && tensor->device.type != 1) return buffer_error(env, "Expected a consumer in native code");
-  return is_native ? export_external(env, tensor, &request) : export_buffer(env, tensor, &request);
+  if (!is_native && !is_host(tensor->device)) return buffer_error(env, "Expected a consumer in native code");
+  Tensor there = *tensor;
+  if (request.has_device) there.device.type = (int32_t)request.device_type; /* the result is where it was asked for */
+  return is_native ? export_external(env, &there, &request) : export_buffer(env, &there, &request);
+}
+
+static void let_go(napi_env env, Tensor* tensor) {
+  if (tensor->block != NULL) drop(tensor->block);
+  if (tensor->buffer != NULL) napi_delete_reference(env, tensor->buffer);
+  tensor->block = NULL;
+  tensor->buffer = NULL;
 }
 
 static void finalize_tensor(napi_env env, void* data, void* hint) {
-  (void)env, (void)hint;
-  Tensor* tensor = data;
-  if (tensor->block != NULL) drop(tensor->block);
-  free(tensor);
+  (void)hint;
+  let_go(env, data);
+  free(data);
 }
 
 /* Gives the object a native part, which the object owns from then on, also if this fails. */
@@ -512,22 +556,27 @@ static bool read_shape(napi_env env, napi_value array, Tensor* tensor) {
   return true;
 }
 
-/* make(bytes, shape, code, bits, lanes, flags, deviceType, deviceId): a tensor with a copy of the bytes. */
+/*
+ * make(bytes, shape, code, bits, lanes, flags, deviceType, deviceId, isView): a tensor with a copy of the bytes, or, if
+ * isView is true, over the buffer that they begin.
+ */
 static napi_value make(napi_env env, napi_callback_info info) {
-  napi_value arguments[8], object;
-  size_t count = 8, length;
+  napi_value arguments[9], object, buffer;
+  size_t count = 9, length, offset;
+  bool is_view;
   napi_typedarray_type type;
   void* bytes;
   uint32_t code, bits, lanes, flags;
   Tensor made = {0};
   TRY(napi_get_cb_info(env, info, &count, arguments, NULL, NULL));
-  TRY(napi_get_typedarray_info(env, arguments[0], &type, &length, &bytes, NULL, NULL));
+  TRY(napi_get_typedarray_info(env, arguments[0], &type, &length, &bytes, &buffer, &offset));
   TRY(napi_get_value_uint32(env, arguments[2], &code));
   TRY(napi_get_value_uint32(env, arguments[3], &bits));
   TRY(napi_get_value_uint32(env, arguments[4], &lanes));
   TRY(napi_get_value_uint32(env, arguments[5], &flags));
   TRY(napi_get_value_int32(env, arguments[6], &made.device.type));
   TRY(napi_get_value_int32(env, arguments[7], &made.device.id));
+  TRY(napi_get_value_bool(env, arguments[8], &is_view));
   if (!read_shape(env, arguments[1], &made)) return NULL;
   made.dtype = (DataType){(uint8_t)code, (uint8_t)bits, (uint16_t)lanes};
   made.flags = flags;
@@ -536,7 +585,7 @@ static napi_value make(napi_env env, napi_callback_info info) {
     return type_error(env, "Expected a dtype of DLPack 1.3");
   const int64_t elements = count_of(made.ndim, made.shape);
   const unsigned __int128 needed = ((unsigned __int128)elements * width_of(made.dtype, flags) + 7) / 8;
-  if (type != napi_uint8_array || elements < 0 || needed != length)
+  if (type != napi_uint8_array || elements < 0 || needed != length || (is_view && offset != 0))
     return type_error(env, "Expected as many bytes in a Uint8Array as the shape and the dtype have");
   row_major(made.ndim, made.shape, made.strides);
 
@@ -548,9 +597,15 @@ static napi_value make(napi_env env, napi_callback_info info) {
   TRY(napi_create_object(env, &object));
   TRY(napi_define_properties(env, object, 2, methods));
   Tensor* tensor = malloc(sizeof(Tensor));
-  made.block = tensor == NULL ? NULL : new_block(bytes, length);
-  if (made.block == NULL) free(tensor);
-  if (made.block == NULL) return is_ok(env, napi_generic_failure), NULL;
+  if (is_view)
+    napi_create_reference(env, buffer, 1, &made.buffer);
+  else
+    made.block = new_block(bytes, length);
+  if (tensor == NULL || (made.block == NULL && made.buffer == NULL)) {
+    let_go(env, &made);
+    free(tensor);
+    return is_ok(env, napi_generic_failure), NULL;
+  }
   *tensor = made;
   return own(env, object, tensor, finalize_tensor, &tensor_tag) ? object : NULL;
 }
@@ -565,9 +620,7 @@ static void* self_of(napi_env env, napi_callback_info info, const napi_type_tag*
 
 static napi_value dispose(napi_env env, napi_callback_info info) {
   Tensor* tensor = self_of(env, info, &tensor_tag);
-  if (tensor == NULL || tensor->block == NULL) return NULL;
-  drop(tensor->block);
-  tensor->block = NULL;
+  if (tensor != NULL) let_go(env, tensor);
   return NULL;
 }
 
@@ -609,7 +662,7 @@ static const char* fault_of(const Managed* managed, Taken* taken) {
   if (ndim < 0 || ndim > MAX_AXES) return "0 to 64 axes";
   if (ndim > 0 && managed->tensor.shape == NULL) return "a shape";
   if (!is_known(managed->tensor.dtype)) return "a dtype of DLPack 1.3";
-  if (!IS_ONE_OF(managed->tensor.device.type, 1, 3, 11, 13, 20) || managed->tensor.device.id < 0) return "host memory";
+  if (!is_host(managed->tensor.device) || managed->tensor.device.id < 0) return "host memory";
   const int64_t count = count_of(ndim, managed->tensor.shape);
   if (count < 0) return "lengths of zero or more, and at most 2^53 - 1 elements";
 

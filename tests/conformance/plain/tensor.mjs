@@ -189,6 +189,12 @@ export class PlainTensor {
     return new PlainTensor(memory, { ...layout, width: widthOf(dtype, isPadded) }, isReadOnly);
   }
 
+  /** A tensor over a buffer, or over a WebAssembly memory, of somebody else. */
+  static over(data, shape, dtype, { isPadded = false } = {}) {
+    const layout = { shape: [...shape], strides: rowMajor(shape), dtype, isPadded, firstBit: 0 };
+    return new PlainTensor(new Memory(data, () => {}), { ...layout, width: widthOf(dtype, isPadded) }, false);
+  }
+
   get shape() {
     return [...this.#layout.shape];
   }

@@ -26,6 +26,14 @@ export function packageSubject(name: string, core: Core, forms: readonly Form[] 
       },
       makeReadOnly: ({ dtype, shape, bytes }) =>
         Tensor.wrap(bytes.slice(), { dtype: formatDType(dtype), shape, readonly: true }),
+      wrap: ({ dtype, shape, isPadded, bytes }, memory) =>
+        memory instanceof WebAssembly.Memory
+          ? null
+          : Tensor.wrap(new Uint8Array(memory, 0, bytes.length), {
+              dtype: formatDType(dtype),
+              shape,
+              padded: isPadded,
+            }),
       dispose: (tensor) => (tensor as core.Tensor).dispose(),
       views: {
         transpose: view([3, 2], [0, 3, 1, 4, 2, 5], (x) => x.transpose()),

@@ -1,9 +1,9 @@
 /** Exports of a producer as native externals, which the peer takes. */
 
-import { expect, passes } from './case.js';
-import type { Producer, ProducerContext } from './exports.js';
+import { expect, passes } from '../case.js';
+import type { Producer, ProducerContext } from '../exports.js';
+import { dlpack } from '../reference.js';
 import { type Peer, type Struct, takeStruct } from './peer.js';
-import { dlpack } from './reference.js';
 
 export interface NativeContext extends ProducerContext {
   readonly peer: Peer;

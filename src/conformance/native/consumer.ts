@@ -1,13 +1,13 @@
 /** Cases for a consumer of native externals: the library takes what the peer makes, also structs that break rules. */
 
-import { type Case, casesFrom, expect, must, passes, type Row, should, skip, thrown } from './case.js';
-import { collectUntil, type Environment, until } from './environment.js';
+import { type Case, casesFrom, expect, must, passes, type Row, should, skip, thrown } from '../case.js';
+import { collectUntil, type Environment, until } from '../environment.js';
+import { probe } from '../probe.js';
+import { matrix, type Recipe, recipes } from '../recipes.js';
+import { dlpack, dlpackDevice, placesOf, READ_ONLY } from '../reference.js';
+import { type ConsumerOptions, hasForm, type Subject, type Taken } from '../subject.js';
+import { type ConsumerContext, checkDeleted, checkTaken, consume } from '../takes.js';
 import { makeExternal, type Peer, type StructChanges, takeStruct } from './peer.js';
-import { probe } from './probe.js';
-import { matrix, type Recipe, recipes } from './recipes.js';
-import { dlpack, dlpackDevice, placesOf, READ_ONLY } from './reference.js';
-import { type ConsumerOptions, hasForm, type Subject, type Taken } from './subject.js';
-import { type ConsumerContext, checkDeleted, checkTaken, consume } from './takes.js';
 
 interface NativeContext extends ConsumerContext {
   readonly peer: Peer;

@@ -1,13 +1,14 @@
 /** Cases for native producers whose memory is not plain host memory: streams, and memory that the host can reach. */
 
-import type { DLDevice } from '../device.js';
-import { type Case, casesFrom, expect, must, nameOf, passes, type Row, skip, thrown } from './case.js';
-import type { Environment } from './environment.js';
-import type { Producer } from './exports.js';
-import { type NativeContext, withStruct } from './native-exports.js';
-import { matrix } from './recipes.js';
-import { dlpack, IS_COPIED } from './reference.js';
-import { hasForm, type Subject } from './subject.js';
+import type { DLDevice } from '../../device.js';
+import { type Case, casesFrom, expect, must, nameOf, passes, type Row, skip, thrown } from '../case.js';
+import type { Environment } from '../environment.js';
+import type { Producer } from '../exports.js';
+import { matrix } from '../recipes.js';
+import { dlpack, holds, IS_COPIED } from '../reference.js';
+import { hasForm, type StreamSubject, type Subject } from '../subject.js';
+import { type NativeContext, taken, withStruct } from './exports.js';
+import { readStruct, type Struct } from './peer.js';
 
 function makeOn({ producer }: NativeContext, device: DLDevice): Producer {
   const tensor = passes('a tensor', () => producer.makeOn?.(matrix, device) ?? null);
@@ -60,6 +61,52 @@ const withoutStreams = [
 function refusesStream(tensor: Producer, stream: bigint): void {
   const found = nameOf(thrown(`an error for the stream ${stream}`, () => tensor[dlpack]({ native: 'only', stream })));
   expect(found === 'BufferError', `an error named BufferError for the stream ${stream}`, `received ${found}`);
+}
+
+/** The elements of a struct on a device of this type. The host cannot read memory of another that a library may send. */
+function readOnHost({ peer }: NativeContext, struct: Struct, type: number): Uint8Array {
+  if (struct.device.type !== type) peer.release(struct.token);
+  expect(struct.device.type === type, `device type ${type}`, `received ${struct.device.type}`);
+  return readStruct(peer, struct);
+}
+
+/** The elements that a library still writes when it exports. */
+const late = { ...matrix, bytes: matrix.bytes.slice().reverse() };
+
+/** Makes a tensor whose elements are still to be written, and hands it to `body`. */
+async function withLateElements(
+  context: NativeContext,
+  type: number,
+  body: (tensor: Producer, streams: StreamSubject) => Promise<void>,
+): Promise<void> {
+  const device = { type, id: 0 };
+  const streams =
+    context.producer.streams?.(device) ?? skip(`the library names no streams of devices of type ${device.type}`);
+  const tensor = makeOn(context, device);
+  try {
+    streams.write(tensor, late.bytes);
+    await body(tensor, streams);
+  } finally {
+    context.producer.dispose?.(tensor);
+  }
+}
+
+/** What a consumer reads on its stream after the export are the elements that the library was still writing. */
+async function checkOrder(context: NativeContext, type: number, named: bigint | null | 'handle'): Promise<void> {
+  let end = () => {};
+  await withLateElements(context, type, async (tensor, streams) => {
+    const stream = named === 'handle' ? streams.make() : named;
+    if (named === 'handle') end = () => streams.destroy(stream as bigint);
+    const struct = taken(context, tensor, { stream });
+    const [address, length] = [struct.data + BigInt(struct.byteOffset), late.bytes.length];
+    // Without a stream managed memory is for the host, which reads it at once.
+    const found =
+      stream === null && type === 13
+        ? readOnHost(context, struct, 13)
+        : await streams.read(stream ?? (type === 10 ? 0n : 1n), address, length);
+    context.peer.release(struct.token);
+    expect(holds(late, found), `the bytes ${late.bytes}`, `received ${found}`);
+  }).finally(() => end());
 }
 
 const on = (
@@ -115,6 +162,25 @@ const rows: readonly Row<NativeContext>[] = [
       for (const stream of [-2n, -1n, 0n, 1n, 2n, 4096n]) refusesStream(x, stream);
     }),
   ),
+  ...streams.flatMap(([name, type, allowed]) => [
+    ...[...allowed.filter((stream) => stream !== -1n), 'handle' as const].map((stream) =>
+      must<NativeContext>(
+        `dp.${name}.order.${stream}`,
+        '2.2',
+        `orders its work before that of the stream ${stream}`,
+        (context) => checkOrder(context, type, stream),
+      ),
+    ),
+    must<NativeContext>(`dp.${name}.order.host`, '2.2', 'waits for its work before it exports to the host', (context) =>
+      withLateElements(context, type, async (tensor) => {
+        const request = { device: { type: 1, id: 0 } };
+        const struct = taken(context, tensor, request);
+        const found = readOnHost(context, struct, 1);
+        context.peer.release(struct.token);
+        expect(holds(late, found), `the bytes ${late.bytes}`, `received ${found}`);
+      }),
+    ),
+  ]),
   ...(['cuda', 'rocm'] as const).map((name) =>
     on(`dp.${name}.host`, '2.1', 'refuses to share device memory with the host', name === 'cuda' ? 2 : 10, (_, x) => {
       thrown('an error', () => x[dlpack]({ native: 'only', device: { type: 1, id: 0 }, copy: false }));

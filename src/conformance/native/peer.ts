@@ -1,8 +1,8 @@
 /** native/conformance/peer.cc as the cases see it: it makes externals of any kind, and takes those of a library. */
 
-import { rowMajor } from './probe.js';
-import { matrix, type Recipe, widthOf } from './recipes.js';
-import { gather, IS_PADDED, placesOf } from './reference.js';
+import { rowMajor } from '../probe.js';
+import { matrix, type Recipe, widthOf } from '../recipes.js';
+import { gather, IS_PADDED, placesOf } from '../reference.js';
 
 /** Native code beside the library under test: `conformancePeer()` of `dlpack/native` makes it. */
 export interface Peer {

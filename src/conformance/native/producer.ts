@@ -1,13 +1,14 @@
 /** Cases for a producer of native externals: the peer takes what the library makes. */
 
-import { type Case, casesFrom, expect, must, passes, type Row, should, skip, thrown } from './case.js';
-import { collectUntil, type Environment } from './environment.js';
-import { makeTensor, type Producer } from './exports.js';
-import { exportNative, type NativeContext, taken, withStruct } from './native-exports.js';
+import { type Case, casesFrom, expect, must, passes, type Row, should, skip, thrown } from '../case.js';
+import { collectUntil, type Environment } from '../environment.js';
+import { makeTensor, type Producer } from '../exports.js';
+import { matrix, type Recipe, recipes } from '../recipes.js';
+import { checkManaged, dlpack, holds, IS_COPIED, IS_PADDED, READ_ONLY, sameList } from '../reference.js';
+import { hasForm, type Subject } from '../subject.js';
+import { wrappedNativeRows } from '../wrapped.js';
+import { exportNative, type NativeContext, taken, withStruct } from './exports.js';
 import { readStruct, type Struct, takeStruct } from './peer.js';
-import { matrix, type Recipe, recipes } from './recipes.js';
-import { checkManaged, dlpack, holds, IS_COPIED, IS_PADDED, READ_ONLY, sameList } from './reference.js';
-import { hasForm, type Subject } from './subject.js';
 
 function checkStruct({ peer }: NativeContext, struct: Struct, recipe: Recipe = matrix): void {
   const { major, shape, strides, dtype, flags } = struct;
@@ -172,5 +173,5 @@ const rows: readonly Row<NativeContext>[] = [
 
 export function nativeProducerCases({ producer }: Subject, environment: Environment): Case[] {
   if (producer === undefined || !hasForm(producer, 'external') || environment.peer === undefined) return [];
-  return casesFrom(rows, { producer, environment, peer: environment.peer });
+  return casesFrom([...rows, ...wrappedNativeRows], { producer, environment, peer: environment.peer });
 }
