@@ -222,8 +222,8 @@ export function parseDevice(device: DeviceArgument | DLDevice): DeviceInfo {
  * Returns the name of a `DLDevice`.
  *
  * @param device - The two numbers.
+ * @returns The name, such as `'cuda:1'`.
  * @throws UnsupportedDeviceError if DLPack 1.3 has no such device.
- *
  * @example
  * ```ts
  * import { formatDevice } from 'dlpack';

@@ -231,8 +231,8 @@ export function parseDType(dtype: DType | DLDataType): DTypeInfo {
  * Returns the name of a `DLDataType`.
  *
  * @param dtype - The three numbers.
+ * @returns The name, such as `'float32'`.
  * @throws UnsupportedDTypeError if DLPack 1.3 has no such type.
- *
  * @example
  * ```ts
  * import { formatDType } from 'dlpack';
@@ -259,8 +259,8 @@ export function strideBits(dtype: DTypeInfo, padded: boolean): number {
  * @param dtype - From {@link parseDType}.
  * @param count - The number of elements.
  * @param padded - Whether each element narrower than a byte has a byte of its own; false when absent.
+ * @returns The bytes from the start of the first element to the end of the last, rounded up to whole bytes.
  * @throws LayoutError for more than 2^53 - 1 bits.
- *
  * @example
  * ```ts
  * import { parseDType, sizeBytes } from 'dlpack';

@@ -89,7 +89,7 @@ export type UncheckedOptions = FromDLPackOptions & {
 };
 
 /**
- * A Tensor over the memory of another library's tensor, without a copy.
+ * Takes the memory of another library's tensor as a Tensor, without a copy.
  *
  * Accepts anything with a `[Symbol.for('dlpack')]` or `__dlpack__` method, and a type-tagged native external. With
  * `dtype` or `shape` it throws a `SpecError` for another tensor, and the compiler knows them.
@@ -105,6 +105,14 @@ export type UncheckedOptions = FromDLPackOptions & {
  * @throws SpecError if the dtype or the shape is another than expected.
  * @throws ConsumedError if the source was taken before, and VersionError if it has another major version of DLPack.
  * @throws UnsupportedDeviceError for a device that this process cannot reach.
+ * @example
+ * ```ts
+ * import { fromDLPack, Tensor } from 'dlpack';
+ * const x = Tensor.from([1, 2, 3]);
+ * const y = fromDLPack(x, { dtype: 'float64', shape: [3] }); // as with a tensor of any other library
+ * y.set(0, 9);
+ * console.log(x.get(0)); // 9
+ * ```
  */
 export function fromDLPack<T extends Tensor>(
   source: T,

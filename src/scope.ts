@@ -111,6 +111,16 @@ export function scope<T>(action: (track: Track) => T): T {
  * @returns A promise of what the function returns.
  * @throws ArgumentTypeError if the action is no function. What the action throws is thrown again, after everything was
  *   disposed.
+ * @example
+ * ```ts
+ * import { scopeAsync, Tensor } from 'dlpack';
+ * const sum = await scopeAsync(async (track) => {
+ *   const x = track(Tensor.from([1, 2, 3]));
+ *   await Promise.resolve(); // other work
+ *   return x.get(0) + x.get(2);
+ * }); // x was disposed
+ * console.log(sum); // 4
+ * ```
  */
 export async function scopeAsync<T>(action: (track: Track<ReleasableAsync>) => Promise<T> | T): Promise<T> {
   if (typeof action !== 'function') throw new ArgumentTypeError('action', 'a function', action);

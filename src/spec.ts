@@ -67,6 +67,13 @@ export type Expected<T extends TensorView, S extends TensorSpec> = 0 extends 1 &
  * @returns The same object, with the dtype and the shape in its type. Nothing is copied.
  * @throws SpecError if `x` is no tensor, or another one than the spec says.
  * @throws ArgumentTypeError for a spec that says nothing sensible.
+ * @example
+ * ```ts
+ * import { expectTensor, Tensor } from 'dlpack';
+ * const image: unknown = Tensor.zeros([2, 2, 3], 'uint8');
+ * const x = expectTensor(image, { dtype: 'uint8', shape: [null, null, 3] });
+ * console.log(x.dtype, x.shape); // uint8 [2, 2, 3]
+ * ```
  */
 export function expectTensor<T extends TensorView, const S extends TensorSpec>(x: T, spec: S): Expected<T, S>;
 export function expectTensor<const S extends TensorSpec>(x: unknown, spec: S): Expected<Tensor, S>;

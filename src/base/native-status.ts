@@ -9,7 +9,17 @@ export interface NativeStatus {
   readonly reason: string | null;
 }
 
-/** Whether the native part of the package is loaded, from which file, or why not. The first call tries to load it. */
+/**
+ * Returns whether the native part of the package is loaded, from which file, or why not. The first call tries to load
+ * it.
+ *
+ * @returns The state. It never throws.
+ * @example
+ * ```ts
+ * import { nativeStatus } from 'dlpack';
+ * console.log(nativeStatus().loaded); // true
+ * ```
+ */
 export function nativeStatus(): NativeStatus {
   return {
     loaded: false,
