@@ -51,9 +51,26 @@ const names: OptionNames<ForeignTensor> = {
 };
 
 /**
- * A Tensor over host memory that another program made, without a copy. Nothing proves that the memory is the one meant, so
- * take the name or the numbers from your own program or one that you trust, never from a message that anyone may write. If
- * its program makes the memory smaller, reading it ends the process.
+ * Opens host memory that another program made as a Tensor, without a copy. Nothing proves that the memory is the one
+ * meant, so take the name or the numbers from your own program or one that you trust, never from a message that anyone
+ * may write. If its program makes the memory smaller, reading it ends the process.
+ *
+ * @param description - Where the memory is, by `name` or by `process` and `file`, and what lies in it. Row-major and
+ *   writable from byte 0 when it says nothing else.
+ * @returns A tensor that shares the memory until it is disposed.
+ * @throws ArgumentTypeError or ArgumentValueError for a description with a missing or impossible field.
+ * @throws BufferError if the system does not open the memory, and LayoutError if elements would lie outside of it.
+ * @throws UnsupportedDeviceError without a name where the system has no memory files.
+ * @throws UnsupportedDTypeError for an unknown dtype, and LoadError without the native part.
+ * @example
+ * ```ts
+ * import { Tensor } from 'dlpack';
+ * import { openForeign } from 'dlpack/shared';
+ * using x = Tensor.zeros([3], 'int32', { shareable: `page-${process.pid}` }); // SharedMemory(name=...) in Python
+ * using same = openForeign({ name: `page-${process.pid}`, dtype: 'int32', shape: [3] });
+ * x.set(2, 7);
+ * console.log(same.toArray()); // [0, 0, 7]
+ * ```
  */
 export function openForeign<D extends DType>(description: ForeignTensor & { readonly dtype: D }): Tensor<D> {
   if (!isUsable(description)) throw new ArgumentTypeError('description', `an object such as ${example}`, description);
@@ -98,8 +115,20 @@ function sharedPlaceOf({ name, process, file }: ForeignTensor): SharedPlace {
 }
 
 /**
- * The path by which other programs, such as Python, open host memory that `describeTensor` described, on Linux. The
- * tensor starts at bit `description.bitOffset` of it.
+ * Returns the path by which other programs, such as Python, open host memory that `describeTensor` described, on Linux.
+ * The tensor starts at bit `description.bitOffset` of it.
+ *
+ * @param description - From `describeTensor`, of a tensor in host memory.
+ * @returns The path of a file in `/proc`, or in `/dev/shm` for memory with a name.
+ * @throws ArgumentTypeError for anything but the description of host memory.
+ * @throws ArgumentValueError for a tensor without elements, and on systems other than Linux.
+ * @example
+ * ```ts
+ * import { Tensor } from 'dlpack';
+ * import { describeTensor, sharedPath } from 'dlpack/shared';
+ * using x = Tensor.zeros([3], 'int32', { shareable: true });
+ * const path = sharedPath(describeTensor(x)); // np.memmap(path, 'int32') in Python
+ * ```
  */
 export function sharedPath(description: TensorDescription): string {
   if (!isUsable(description) || description.kind !== 'cpu') {

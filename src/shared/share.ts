@@ -50,8 +50,22 @@ export interface OpenTensorOptions {
 const openNames: OptionNames<OpenTensorOptions> = { stream: true, file: true, dtype: true, shape: true };
 
 /**
- * A token for `postMessage` to another thread of this process. Each message holds its own reference, and both sides may
- * dispose in any order.
+ * Makes a token for `postMessage` to another thread of this process. Each message holds its own reference, and both
+ * sides may dispose in any order.
+ *
+ * @param tensor - The tensor. Keep it alive until the message is posted.
+ * @returns A token that shares the memory. Memory that native code cannot keep, such as that of `Tensor.wrap`, is
+ *   copied for each message.
+ * @throws ArgumentTypeError for anything but a tensor, and DisposedError for one that was disposed.
+ * @example
+ * ```ts
+ * import { Tensor } from 'dlpack';
+ * import { openTensor, shareTensor } from 'dlpack/shared';
+ * const x = Tensor.zeros([2], 'uint8');
+ * const message = structuredClone(shareTensor(x)); // as postMessage does
+ * openTensor(message).fill(7); // in the worker
+ * console.log(x.toArray()); // [7, 7]
+ * ```
  */
 export function shareTensor(tensor: TensorView): IssuedToken {
   checkTensor(tensor);
@@ -59,10 +73,29 @@ export function shareTensor(tensor: TensorView): IssuedToken {
 }
 
 /**
- * A description of a tensor for another process of this machine: plain values that any channel can carry. Host memory
- * (on Linux) that was not allocated as `shareable` is copied once. The other process waits for device work that was
- * queued here. Keep the tensor until the other process has opened it, and for device memory until that process has
- * released it, because neither the driver nor the garbage collector knows that it is in use.
+ * Describes a tensor for another process of this machine, in plain values that any channel can carry. Host memory (on
+ * Linux) that was not allocated as `shareable` is copied once. The other process waits for device work that was queued
+ * here. Keep the tensor until the other process has opened it, and for device memory until that process has released
+ * it, because neither the driver nor the garbage collector knows that it is in use.
+ *
+ * @param tensor - The tensor, on the host or on a CUDA device.
+ * @param options - Whether the other side waits for device work (`sync`, true when absent), may open a copy (`copy`,
+ *   true when absent), and must not write (`readonly`, false when absent).
+ * @returns The description. It keeps nothing alive.
+ * @throws ArgumentTypeError for anything but a tensor, and DisposedError for one that was disposed.
+ * @throws BufferError if `copy: false` forbids a copy that is needed, or CUDA cannot share the memory.
+ * @throws UnsupportedDeviceError for memory of a device, or on a system, that other processes cannot open.
+ * @throws OutOfMemoryError if there is not enough memory for a copy.
+ * @example
+ * ```ts
+ * import { Tensor } from 'dlpack';
+ * import { describeTensor, openTensor } from 'dlpack/shared';
+ * const x = Tensor.zeros([2], 'uint8', { shareable: true });
+ * const message = JSON.stringify(describeTensor(x)); // for a socket, a pipe, an argument
+ * using same = openTensor(JSON.parse(message)); // in the other process
+ * x.fill(7);
+ * console.log(same.toArray()); // [7, 7]
+ * ```
  */
 export function describeTensor(tensor: TensorView, options: DescribeOptions = {}): TensorDescription {
   checkOptions(options, describeNames, '{ copy: false }');
@@ -71,9 +104,21 @@ export function describeTensor(tensor: TensorView, options: DescribeOptions = {}
 }
 
 /**
- * A Tensor over the memory of a token or a description that another thread or process made, without a copy. A description
- * may come from a process that you do not trust: it opens only memory that this package can recognise. With `dtype` or `shape`
- * it throws a `SpecError` for another tensor, and the compiler knows them.
+ * Opens the memory of a token or a description that another thread or process made, without a copy. A description may
+ * come from a process that you do not trust: it opens only memory that this package can recognise. With `dtype` or
+ * `shape` it throws a `SpecError` for another tensor, and the compiler knows them.
+ *
+ * @param description - What `shareTensor` or `describeTensor` returned, after its way through a message.
+ * @param options - The stream that waits for the work on the tensor, an inherited file, and the dtype and shape that
+ *   you expect. When absent: the current stream of the device, and any tensor.
+ * @returns A tensor that shares the memory. Dispose it as any other.
+ * @throws ArgumentTypeError or ArgumentValueError for anything but a token or a description, and for an option that
+ *   does not fit it.
+ * @throws ConsumedError for a token that was opened before, was revoked, or comes from another process.
+ * @throws BufferError if the memory no longer exists or may not be opened, and LayoutError if elements would lie
+ *   outside of it.
+ * @throws SpecError if the dtype or the shape is another than expected.
+ * @throws UnsupportedDTypeError or UnsupportedDeviceError for a dtype or a device that this process does not have.
  */
 export function openTensor<const S extends Pick<TensorSpec, 'dtype' | 'shape'>>(
   description: TensorToken | TensorDescription,
