@@ -31,8 +31,26 @@ export interface ExportOptions {
 const exportNames: OptionNames<ExportOptions> = { versioned: 'boolean', copy: 'boolean or null' };
 
 /**
- * Unsafe: the address of a new managed tensor that the caller owns. Its deleter is plain C and must be called exactly
- * once, on any thread, by the consumer or by {@link releaseManaged}.
+ * Unsafe: makes a managed tensor that the caller owns and returns its address. Its deleter is plain C and must be
+ * called exactly once, on any thread, by the consumer or by {@link releaseManaged}.
+ *
+ * @param tensor - The tensor. It may be disposed before the managed tensor is released.
+ * @param options - The struct (`versioned`, true when absent) and whether to copy (`copy`; when absent, only memory
+ *   that native code cannot keep).
+ * @returns The address of a `DLManagedTensorVersioned`, or of a `DLManagedTensor` with `versioned: false`. It shares
+ *   the memory of the tensor, or has a copy.
+ * @throws ArgumentTypeError for anything but a tensor, and DisposedError for one that was disposed.
+ * @throws BufferError if `copy: false` forbids a copy that is needed, or the legacy struct cannot describe the tensor.
+ * @throws OutOfMemoryError if there is not enough memory, and LoadError without the native part.
+ * @example
+ * ```ts
+ * import { Tensor } from 'dlpack';
+ * import { exportManaged, importManaged } from 'dlpack/native';
+ * const x = Tensor.from([1, 2, 3]);
+ * const address = exportManaged(x); // DLManagedTensorVersioned*, for C
+ * const y = importManaged(address); // takes it over, as C would
+ * console.log(y.sharesMemory(x)); // true
+ * ```
  */
 export function exportManaged(tensor: TensorView, options?: ExportOptions): bigint {
   const source = checkTensor(tensor, sharedDescriptorOf);
@@ -81,7 +99,20 @@ function readExport(slot: number): bigint {
   return ExportRequest.address(slot);
 }
 
-/** Unsafe: calls the deleter of a managed tensor that the caller owns, if no consumer took it. */
+/**
+ * Unsafe: calls the deleter of a managed tensor that the caller owns, if no consumer took it.
+ *
+ * @param address - From {@link exportManaged}, or of any other managed tensor. It is trusted.
+ * @param options - `versioned: false` for a legacy `DLManagedTensor`; a `DLManagedTensorVersioned` when absent.
+ * @throws ArgumentTypeError for an address that is no bigint, and ArgumentValueError for NULL.
+ * @throws LoadError without the native part.
+ * @example
+ * ```ts
+ * import { Tensor } from 'dlpack';
+ * import { exportManaged, releaseManaged } from 'dlpack/native';
+ * releaseManaged(exportManaged(Tensor.from([1, 2, 3])));
+ * ```
+ */
 export function releaseManaged(address: bigint, options?: { versioned?: boolean }): void {
   if (typeof address !== 'bigint') throw new ArgumentTypeError('address', 'a bigint', address);
   const binding = native();
@@ -112,17 +143,38 @@ export function exportExternal(descriptor: Descriptor): unknown {
 }
 
 /**
- * The address of the `DLPackExchangeAPI` table of this process. It has an allocator for host tensors and the current
- * stream of host memory. It lives as long as the process. Its conversions from and to Python objects fail until an
- * interpreter is attached.
+ * Returns the address of the `DLPackExchangeAPI` table of this process. It has an allocator for host tensors and the
+ * current stream of host memory. It lives as long as the process. Its conversions from and to Python objects fail until
+ * an interpreter is attached.
+ *
+ * @returns The address of the C struct.
+ * @throws LoadError without the native part.
+ * @example
+ * ```ts
+ * import { exchangeApi } from 'dlpack/native';
+ * console.log(typeof exchangeApi()); // bigint
+ * ```
  */
 export function exchangeApi(): bigint {
   return native().exchangeApi();
 }
 
 /**
- * The address of the first element. For JavaScript memory it is valid until control returns to the event loop. Memory of
- * Metal and of other devices that know objects instead of addresses has none.
+ * Returns the address of the first element. For JavaScript memory it is valid until control returns to the event loop.
+ * Memory of Metal and of other devices that know objects instead of addresses has none.
+ *
+ * @param tensor - The tensor, in memory of the host or of a device.
+ * @returns The address. It keeps nothing alive.
+ * @throws ArgumentTypeError for anything but a tensor, and DisposedError for one that was disposed.
+ * @throws UnsupportedDeviceError for memory that has no addresses.
+ * @throws BufferError for JavaScript memory that native code cannot reach, and LoadError without the native part.
+ * @example
+ * ```ts
+ * import { Tensor } from 'dlpack';
+ * import { addressOf } from 'dlpack/native';
+ * const x = Tensor.from([1, 2, 3], { dtype: 'float32' });
+ * console.log(addressOf(x.slice(1)) - addressOf(x)); // 4n
+ * ```
  */
 export function addressOf(tensor: TensorView): bigint {
   const descriptor = checkTensor(tensor);

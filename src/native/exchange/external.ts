@@ -16,8 +16,23 @@ export interface ExternalOptions {
 const optionNames: OptionNames<ExternalOptions> = { copy: 'boolean or null' };
 
 /**
- * A native external with the tensor, for an addon that takes it with `dlpack_napi_take` (include/dlpack_napi.h). An
- * external that no addon takes is released by the garbage collector.
+ * Makes a native external with the tensor, for an addon that takes it with `dlpack_napi_take` (include/dlpack_napi.h).
+ * The garbage collector releases an external that no addon takes.
+ *
+ * @param tensor - The tensor. It may be disposed before the addon takes the external.
+ * @param options - Whether to copy; when absent, only memory that native code cannot keep.
+ * @returns An external that shares the memory of the tensor, or has a copy.
+ * @throws ArgumentTypeError for anything but a tensor, and DisposedError for one that was disposed.
+ * @throws BufferError if `copy: false` forbids a copy that is needed.
+ * @throws LoadError without the native part.
+ * @example
+ * ```ts
+ * import { fromDLPack, Tensor } from 'dlpack';
+ * import { toExternal } from 'dlpack/native';
+ * const x = Tensor.from([1, 2, 3]);
+ * const y = fromDLPack(toExternal(x)); // or addon.scale(toExternal(x))
+ * console.log(y.sharesMemory(x)); // true
+ * ```
  */
 export function toExternal(tensor: TensorView, options: ExternalOptions = {}): NativeExternal {
   checkOptions(options, optionNames, '{ copy: false }');

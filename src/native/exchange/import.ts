@@ -22,8 +22,24 @@ export interface ImportOptions {
 const importNames: OptionNames<ImportOptions> = { versioned: 'boolean' };
 
 /**
- * Unsafe: takes ownership of the `DLManagedTensorVersioned` at an address. The address is trusted. The contents of the
- * struct are checked, and an import that throws has called the deleter.
+ * Unsafe: takes ownership of the managed tensor at an address. The address is trusted. The contents of the struct are
+ * checked, and an import that throws has called the deleter.
+ *
+ * @param address - The address of a `DLManagedTensorVersioned`.
+ * @param options - `versioned: false` for a legacy `DLManagedTensor`.
+ * @returns A tensor that shares the memory and calls the deleter after its last owner.
+ * @throws ArgumentTypeError for an address that is no bigint, and ArgumentValueError for NULL.
+ * @throws LayoutError, UnsupportedDTypeError or UnsupportedDeviceError for a struct that describes no usable tensor.
+ * @throws MisalignedError if the data is not aligned as the dtype requires, and VersionError for another major version
+ *   of DLPack.
+ * @throws LoadError without the native part.
+ * @example
+ * ```ts
+ * import { Tensor } from 'dlpack';
+ * import { exportManaged, importManaged } from 'dlpack/native';
+ * const address = exportManaged(Tensor.from([1, 2, 3])); // or from C
+ * console.log(importManaged(address).toArray()); // [1, 2, 3]
+ * ```
  */
 export function importManaged(address: bigint, options?: ImportOptions): Tensor {
   const isLegacy = options !== undefined && isLegacyImport(options);

@@ -52,7 +52,16 @@ export function hasNativeMemory(): boolean {
 
 /**
  * Loads the addon from this file instead of the package, for executables and bundles that have it elsewhere. The
- * environment variable `DLPACK_ADDON` does the same. Throws if another addon is already loaded.
+ * environment variable `DLPACK_ADDON` does the same.
+ *
+ * @param path - The path of the file, relative to the working directory.
+ * @throws ArgumentTypeError for a path that is no string, and ArgumentValueError if another addon is loaded already.
+ * @throws LoadError if the file is no addon of this package for this platform.
+ * @example
+ * ```ts no-run: needs the addon in a folder of its own
+ * import { loadAddon } from 'dlpack/native';
+ * loadAddon('./addons/dlpack.node');
+ * ```
  */
 export function loadAddon(path: string): void {
   if (typeof path !== 'string') throw new ArgumentTypeError('path', 'the path of a file', path);
@@ -64,7 +73,10 @@ export function loadAddon(path: string): void {
   }
 }
 
-/** Whether the native part of the package is loaded, from which file, or why not. The first call tries to load it. */
+/**
+ * Returns whether the native part of the package is loaded, from which file, or why not. The first call tries to load
+ * it.
+ */
 export function nativeStatus(): NativeStatus {
   if (isNativeAvailable()) return { loaded: true, path: pathOf(), reason: null };
   return { loaded: false, path: null, reason: (failure as NonNullable<typeof failure>).reason };
