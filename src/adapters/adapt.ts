@@ -79,7 +79,24 @@ function matches(is: (value: object) => boolean, value: object): boolean {
   }
 }
 
-/** The tensor of an object of any library that has an adapter here, as its `fromX` returns it. */
+/**
+ * Makes a tensor of an object of any library that has an adapter here, as its `fromX` does.
+ *
+ * @param value - The object.
+ * @param options - As for the `fromX` of its library. An option that it does not have throws.
+ * @returns The tensor. It shares the memory where the library allows it.
+ * @throws ArgumentTypeError for an object of no known library, and for a `VideoFrame` or an `MLTensor`, whose elements
+ *   can only be read after a wait.
+ * @throws As the `fromX` of its library does.
+ * @example
+ * ```ts
+ * import { adapt } from 'dlpack/adapters';
+ * import ndarray from 'ndarray';
+ * const values = new Float32Array([1, 2, 3, 4]);
+ * const x = adapt(ndarray(values, [2, 2]).transpose(1, 0));
+ * console.log(x.toArray()); // [[1, 3], [2, 4]]
+ * ```
+ */
 export function adapt(value: object, options?: AnyAdaptOptions): Tensor {
   const tensor = tryAdapt(value, options);
   if (tensor !== null) return tensor;

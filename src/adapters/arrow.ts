@@ -61,7 +61,11 @@ export interface ArrowModule<V> {
     /** Makes a vector over chunks. */
     new (data: never): V;
   };
-  /** Makes a chunk over existing memory. */
+  /**
+   * Makes a chunk over existing memory.
+   *
+   * @param properties - The type, and the elements or the chunk of elements.
+   */
   makeData(properties: never): unknown;
   /** The class of the type of rows. */
   readonly FixedSizeList: {
@@ -142,7 +146,27 @@ function innerOf({ type, children }: ArrowData, depth: number): ArrowData | null
   return checkData(children?.[0]);
 }
 
-/** A tensor over the values of a vector. Booleans are bits (`'uint1'`), fixed-size lists are rows, also nested lists. */
+/**
+ * Makes a tensor over the values of a vector. Booleans are bits (`'uint1'`), fixed-size lists are rows, also nested
+ * lists.
+ *
+ * @param vector - A vector of numbers, booleans, or fixed-size lists of numbers, with one chunk.
+ * @param options - What to do with nulls (`nulls`, `'refuse'` when absent). Whether to copy (`copy`; when absent, only
+ *   where the library cannot share) or to move the memory out of the object (`adopt`, false when absent).
+ * @returns A tensor that shares the memory of the vector, or a copy.
+ * @throws ArgumentTypeError for anything but a vector of Arrow.
+ * @throws BufferError for several chunks, for nulls that `nulls: 'ignore'` does not allow, and if `adopt` asks for a
+ *   move that is impossible.
+ * @throws UnsupportedDTypeError for elements that no dtype describes.
+ * @throws LayoutError for lists that are nested deeper than a tensor can be.
+ * @example
+ * ```ts
+ * import { vectorFromArray, Float32 } from 'apache-arrow';
+ * import { fromArrow } from 'dlpack/adapters';
+ * const x = fromArrow(vectorFromArray([1, 2, 3], new Float32()));
+ * console.log(x.dtype, x.toArray()); // float32 [1, 2, 3]
+ * ```
+ */
 export function fromArrow(vector: ArrowVector, options?: ArrowOptions): Tensor {
   return takeObject({
     adapter: arrowAdapter,
@@ -171,8 +195,19 @@ export function fromArrow(vector: ArrowVector, options?: ArrowOptions): Tensor {
 }
 
 /**
- * Which elements of a vector are valid, as bits over its memory (1: valid); null when all are. For lists: which lists, or
- * if all lists are valid, which of their elements, on one axis.
+ * Tells which elements of a vector are valid, as bits over its memory (1: valid). For lists: which lists, or if all
+ * lists are valid, which of their elements, on one axis.
+ *
+ * @param vector - A vector with one chunk.
+ * @returns A tensor of `uint1` that shares the memory of the bitmap; null when all elements are valid.
+ * @throws ArgumentTypeError for anything but a vector of Arrow.
+ * @throws BufferError for several chunks.
+ * @example
+ * ```ts
+ * import { vectorFromArray, Float32 } from 'apache-arrow';
+ * import { arrowValidity } from 'dlpack/adapters';
+ * console.log(arrowValidity(vectorFromArray([1, null, 3], new Float32()))?.toArray()); // [1, 0, 1]
+ * ```
  */
 export function arrowValidity(vector: ArrowVector): Tensor | null {
   return takeObject({
@@ -190,7 +225,27 @@ export function arrowValidity(vector: ArrowVector): Tensor | null {
   });
 }
 
-/** A vector over the memory of a tensor, with fixed-size lists for each axis after the first: `toArrow(x, arrow)`. */
+/**
+ * Makes a vector over the memory of a tensor, with fixed-size lists for each axis after the first.
+ *
+ * @param source - The tensor, or any object with tensors that `fromDLPack` takes.
+ * @param arrow - The module `apache-arrow`.
+ * @param options - Whether to copy; when absent, only where the library cannot share.
+ * @returns A vector that shares the memory, or has a copy of memory that is read-only or not row-major. It keeps the
+ *   memory.
+ * @throws ArgumentTypeError for anything but a tensor and the module.
+ * @throws UnsupportedDTypeError for a dtype that Arrow does not have.
+ * @throws LayoutError for a tensor without axes.
+ * @throws BufferError if `copy: false` forbids a copy that is needed.
+ * @example
+ * ```ts
+ * import * as arrow from 'apache-arrow';
+ * import { Tensor } from 'dlpack';
+ * import { toArrow } from 'dlpack/adapters';
+ * const vector = toArrow(Tensor.from([1, 2, 3], { dtype: 'float32' }), arrow);
+ * console.log(vector.length); // 3
+ * ```
+ */
 export function toArrow<V>(source: DLPackSource, arrow: ArrowModule<V>, options?: ToOptions): V {
   return lend({
     adapter: arrowAdapter,

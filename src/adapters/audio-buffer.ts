@@ -14,7 +14,11 @@ export interface AudioBufferLike {
   readonly numberOfChannels: number;
   /** The number of samples in each channel. */
   readonly length: number;
-  /** Returns the samples of one channel, without a copy. */
+  /**
+   * Returns the samples of one channel, without a copy.
+   *
+   * @param channel - The number of the channel, from 0.
+   */
   getChannelData(channel: number): Float32Array;
 }
 
@@ -44,7 +48,23 @@ export function isAudioBuffer(value: object): value is AudioBufferLike {
   return typeof numberOfChannels === 'number' && typeof getChannelData === 'function';
 }
 
-/** The samples as channels by time. Several channels are copied, because each has an array of its own. */
+/**
+ * Makes a tensor of the samples of an `AudioBuffer`: channels by time, or time alone with `channel`.
+ *
+ * @param audio - The samples, as Web Audio has them.
+ * @param options - Only one channel, by its number (`channel`; all when absent). Whether to copy (`copy`; when absent,
+ *   only where the library cannot share) or to move the memory out of the object (`adopt`, false when absent).
+ * @returns A tensor that shares the memory of one channel. Several channels are copied, because each has an array of
+ *   its own.
+ * @throws ArgumentTypeError for anything but an `AudioBuffer`, and for a channel that it does not have.
+ * @throws BufferError if `copy: false` forbids a copy that is needed, or `adopt` a move that is impossible.
+ * @throws ForeignError if the `AudioBuffer` fails.
+ * @example
+ * ```ts fragment: needs a page
+ * import { fromAudioBuffer } from 'dlpack/adapters';
+ * const left = fromAudioBuffer(await context.decodeAudioData(bytes), { channel: 0 });
+ * ```
+ */
 export function fromAudioBuffer(audio: AudioBufferLike, options?: AudioOptions): Tensor<'float32'> {
   return takeObject({
     adapter: audioBufferAdapter,
@@ -85,8 +105,22 @@ export function fromAudioBuffer(audio: AudioBufferLike, options?: AudioOptions):
 }
 
 /**
- * An `AudioBuffer` with the samples of a `float32` tensor (channels by time), always a copy:
- * `toAudioBuffer(x, AudioBuffer, { sampleRate: 48_000 })`.
+ * Makes an `AudioBuffer` with a copy of the samples of a `float32` tensor (channels by time).
+ *
+ * @param source - The tensor, or any object with tensors that `fromDLPack` takes.
+ * @param AudioBuffer - The class.
+ * @param options - The samples in a second (`sampleRate`). `copy: false` throws, because the samples are always copied.
+ * @returns A new `AudioBuffer` with its own memory.
+ * @throws ArgumentTypeError for anything but a tensor and the class.
+ * @throws UnsupportedDTypeError for a dtype that an `AudioBuffer` does not have.
+ * @throws LayoutError for anything but two axes.
+ * @throws BufferError for `copy: false`.
+ * @throws ForeignError if the class refuses the lengths or the rate.
+ * @example
+ * ```ts fragment: needs a page
+ * import { toAudioBuffer } from 'dlpack/adapters';
+ * const audio = toAudioBuffer(x, AudioBuffer, { sampleRate: 48_000 });
+ * ```
  */
 export function toAudioBuffer<T extends AudioBufferLike>(
   source: DLPackSource,

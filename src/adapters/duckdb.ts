@@ -53,13 +53,22 @@ export interface DuckDBModule<C> {
     /** Makes a chunk with a column for each type. */
     create(types: never, rowCount: number): C;
   };
-  /** Returns the type of arrays with `length` items each. */
+  /**
+   * Returns the type of arrays with `length` items each.
+   *
+   * @param type - The type of the items.
+   * @param length - The items in each array.
+   */
   ARRAY(type: never, length: number): unknown;
 }
 
 /** A chunk of rows. */
 export interface DuckDBChunk {
-  /** Returns the vector of one column. */
+  /**
+   * Returns the vector of one column.
+   *
+   * @param column - The number of the column, from 0.
+   */
   getColumnVector(column: number): unknown;
 }
 
@@ -117,8 +126,27 @@ function hasNulls({ validity: { data, offset }, itemCount }: DuckDBVector): bool
 }
 
 /**
- * A tensor over the elements of a vector: `fromDuckDB(chunk.getColumnVector(0))`. A column of arrays becomes rows, also nested
- * ones. DuckDB sees what you write after `vector.flush()`.
+ * Makes a tensor over the elements of a vector: `fromDuckDB(chunk.getColumnVector(0))`. A column of arrays becomes
+ * rows, also nested ones. DuckDB sees what you write after `vector.flush()`.
+ *
+ * @param vector - One column of a chunk.
+ * @param options - What to do with nulls (`nulls`, `'refuse'` when absent). Whether to copy (`copy`; when absent, only
+ *   where the library cannot share) or to move the memory out of the object (`adopt`, false when absent).
+ * @returns A tensor that shares the memory of the vector, or a copy.
+ * @throws ArgumentTypeError for anything but a vector of `@duckdb/node-api`.
+ * @throws BufferError for nulls that `nulls: 'ignore'` does not allow, and if `adopt` asks for a move that is
+ *   impossible.
+ * @throws UnsupportedDTypeError for elements that no dtype describes.
+ * @throws LayoutError for arrays that are nested deeper than a tensor can be.
+ * @example
+ * ```ts
+ * import { DuckDBConnection } from '@duckdb/node-api';
+ * import { adapt } from 'dlpack/adapters';
+ * const connection = await DuckDBConnection.create();
+ * const chunk = await (await connection.run('select range::float from range(3)')).fetchChunk();
+ * const x = adapt(chunk?.getColumnVector(0) ?? []); // or fromDuckDB
+ * console.log(x.dtype, x.toArray()); // float32 [0, 1, 2]
+ * ```
  */
 export function fromDuckDB(vector: DuckDBVector, options?: DuckDBOptions): Tensor {
   return takeObject({
@@ -146,8 +174,20 @@ export function fromDuckDB(vector: DuckDBVector, options?: DuckDBOptions): Tenso
 }
 
 /**
- * Which items of a vector are valid, as bits over its memory (1: valid); null when all are. For arrays: which arrays, or if
- * all arrays are valid, which of their elements, on one axis.
+ * Tells which items of a vector are valid, as bits over its memory (1: valid). For arrays: which arrays, or if all
+ * arrays are valid, which of their elements, on one axis.
+ *
+ * @param vector - One column of a chunk.
+ * @returns A tensor of `uint1` that shares the memory of the bits; null when all items are valid.
+ * @throws ArgumentTypeError for anything but a vector of `@duckdb/node-api`.
+ * @throws LayoutError for arrays that are nested deeper than a tensor can be.
+ * @example
+ * ```ts fragment: needs a database
+ * import { duckDBValidity, fromDuckDB } from 'dlpack/adapters';
+ * const vector = chunk.getColumnVector(0);
+ * const x = fromDuckDB(vector, { nulls: 'ignore' });
+ * const isValid = duckDBValidity(vector); // null: all are
+ * ```
  */
 export function duckDBValidity(vector: DuckDBVector): Tensor | null {
   return takeObject({
@@ -165,8 +205,25 @@ export function duckDBValidity(vector: DuckDBVector): Tensor | null {
 }
 
 /**
- * Chunks of one column with the elements of a tensor, of at most 2048 rows each, as DuckDB's appender takes them:
- * `for (const chunk of toDuckDB(x, duckdb)) appender.appendDataChunk(chunk)`.
+ * Copies a tensor into chunks of one column, of at most 2048 rows each, as DuckDB's appender takes them.
+ *
+ * @param source - The tensor, or any object with tensors that `fromDLPack` takes.
+ * @param duckdb - The module `@duckdb/node-api`.
+ * @param options - `copy: false` throws, because the elements are always copied.
+ * @returns The chunks, in order. They have memory of their own.
+ * @throws ArgumentTypeError for anything but a tensor and the module.
+ * @throws UnsupportedDTypeError for a dtype that DuckDB does not have.
+ * @throws LayoutError for a tensor without axes.
+ * @throws BufferError for `copy: false`.
+ * @throws ForeignError if DuckDB fails.
+ * @example
+ * ```ts
+ * import * as duckdb from '@duckdb/node-api';
+ * import { Tensor } from 'dlpack';
+ * import { toDuckDB } from 'dlpack/adapters';
+ * const chunks = toDuckDB(Tensor.zeros([3000], 'float32'), duckdb); // for appender.appendDataChunk(chunk)
+ * console.log(chunks.map((chunk) => chunk.rowCount)); // [2048, 952]
+ * ```
  */
 export function toDuckDB<C extends DuckDBChunk>(
   source: DLPackSource,

@@ -36,7 +36,23 @@ export function isImageData(value: object): value is ImageDataLike {
   return ArrayBuffer.isView(data) && typeof width === 'number' && typeof height === 'number';
 }
 
-/** A tensor over the pixels of an image: `uint8`, or `float16` where the image has such pixels. */
+/**
+ * Makes a tensor over the pixels of an image: rows by columns by channels.
+ *
+ * @param image - An `ImageData`, or a `RawImage` of transformers.js.
+ * @param options - Whether to copy (`copy`; when absent, only where the library cannot share) or to move the memory out
+ *   of the object (`adopt`, false when absent).
+ * @returns A tensor of `uint8`, or of `float16` where the image has such pixels, that shares its memory, or a copy.
+ * @throws ArgumentTypeError for anything but an image.
+ * @throws LayoutError if the pixels are fewer than width and height say.
+ * @throws BufferError if `adopt` asks for a move that is impossible.
+ * @example
+ * ```ts
+ * import { fromImageData } from 'dlpack/adapters';
+ * const image = { data: new Uint8ClampedArray([255, 0, 0, 255]), width: 1, height: 1 }; // context.getImageData(...)
+ * console.log(fromImageData(image).toArray()); // [[[255, 0, 0, 255]]]
+ * ```
+ */
 export function fromImageData<T extends ImageDataLike>(
   image: T,
   options?: AdaptOptions,
@@ -55,7 +71,25 @@ export function fromImageData<T extends ImageDataLike>(
 /** The array whose memory an image has. It keeps the memory, so it must live as long as the array of the image. */
 const lentTo = new WeakMap<Uint8ClampedArray, object>();
 
-/** An `ImageData` over the memory of a `uint8` tensor: `toImageData(x, ImageData)`. */
+/**
+ * Makes an `ImageData` over the memory of a `uint8` tensor (rows by columns by four channels).
+ *
+ * @param source - The tensor, or any object with tensors that `fromDLPack` takes.
+ * @param ImageData - The class.
+ * @param options - Whether to copy; when absent, only where the library cannot share.
+ * @returns An image that shares the memory, or has a copy of memory that is read-only, not row-major, or a
+ *   SharedArrayBuffer.
+ * @throws ArgumentTypeError for anything but a tensor and the class.
+ * @throws UnsupportedDTypeError for a dtype that an `ImageData` does not have.
+ * @throws LayoutError for another shape.
+ * @throws BufferError if `copy: false` forbids a copy that is needed.
+ * @throws ForeignError if the class refuses the pixels.
+ * @example
+ * ```ts fragment: needs a page
+ * import { toImageData } from 'dlpack/adapters';
+ * context.putImageData(toImageData(x, ImageData), 0, 0);
+ * ```
+ */
 export function toImageData<T>(
   source: DLPackSource,
   ImageData: { new (data: never, width: number, height: number): T },

@@ -32,7 +32,12 @@ export interface JaxArray {
 
 /** `numpy` of jax-js, or another object with its `array` function. */
 export interface JaxModule<T> {
-  /** Makes an array from a typed array. */
+  /**
+   * Makes an array from a typed array.
+   *
+   * @param values - The elements.
+   * @param options - The shape, the dtype and the device.
+   */
   array(values: never, options: never): T;
 }
 
@@ -59,8 +64,23 @@ export function isJaxJs(value: object): value is JaxArray {
 }
 
 /**
- * A tensor with the elements of a jax-js array. The caller keeps the array: the adapter uses a reference of its own. An
- * array on WebGPU is shared, and the tensor holds the reference. Other arrays are copied.
+ * Makes a tensor with the elements of a jax-js array. The caller keeps the array: the adapter uses a reference of its
+ * own.
+ *
+ * @param value - A live array.
+ * @param options - The GPUDevice of an array on WebGPU (`gpuDevice`). Whether to copy (`copy`; when absent, only where
+ *   the library cannot share) or to move the memory out of the object (`adopt`, false when absent).
+ * @returns A tensor that shares the GPUBuffer of an array on WebGPU and holds its reference. The elements of other
+ *   arrays are copied.
+ * @throws ArgumentTypeError for anything but a live array, and without `gpuDevice` where it is needed.
+ * @throws UnsupportedDTypeError for elements that no dtype describes.
+ * @throws BufferError if `copy: false` forbids a copy that is needed, or `adopt` a move that is impossible.
+ * @throws ForeignError if jax-js fails.
+ * @example
+ * ```ts fragment: needs a page
+ * import { fromJaxJs } from 'dlpack/adapters';
+ * const x = fromJaxJs(array, { gpuDevice: jax.getWebGPUDevice() });
+ * ```
  */
 export function fromJaxJs<T extends JaxArray>(value: T, options?: GPUAdaptOptions): Tensor<NamedDType<T['dtype']>> {
   return takeObject<GPUAdaptOptions, Tensor>({
@@ -92,8 +112,24 @@ const bufferOf = ({ ref }: JaxArray): GPUBufferLike =>
   (ref as JaxArray & { gpuBufferSync(): GPUBufferLike }).gpuBufferSync();
 
 /**
- * A jax-js array with the elements of a tensor, always a copy: `toJaxJs(x, jax.numpy)`. A tensor on WebGPU is copied on
- * the GPU: `toJaxJs(x, jax.numpy, { gpuDevice: jax.getWebGPUDevice() })`.
+ * Copies a tensor into a jax-js array. A tensor on WebGPU is copied on the GPU, with `gpuDevice:
+ * jax.getWebGPUDevice()`.
+ *
+ * @param source - The tensor, or any object with tensors that `fromDLPack` takes.
+ * @param numpy - `jax.numpy`.
+ * @param options - The GPUDevice of jax-js, for a tensor on WebGPU (`gpuDevice`). `copy: false` throws, because the
+ *   elements are always copied.
+ * @returns A new array with its own memory.
+ * @throws ArgumentTypeError for anything but a tensor and `jax.numpy`, and without `gpuDevice` where it is needed.
+ * @throws UnsupportedDTypeError for a dtype that jax-js does not have.
+ * @throws UnsupportedDeviceError for a tensor on a device that is neither the host nor `gpuDevice`.
+ * @throws BufferError for `copy: false`.
+ * @throws ForeignError if jax-js fails.
+ * @example
+ * ```ts fragment: needs jax-js in a page
+ * import { toJaxJs } from 'dlpack/adapters';
+ * const array = toJaxJs(x, jax.numpy);
+ * ```
  */
 export function toJaxJs<T>(source: DLPackSource, numpy: JaxModule<T>, options?: GPUToOptions): T {
   // jax-js takes no typed array without elements.

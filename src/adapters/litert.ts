@@ -64,7 +64,25 @@ export function isLiteRT(value: object): value is LiteRTTensor {
   return typeof toTypedArray === 'function' && typeof toGpuBuffer === 'function';
 }
 
-/** A copy of a tensor in host memory. A tensor on WebGPU is shared and taken over: the last owner deletes it. */
+/**
+ * Makes a tensor of a LiteRT.js tensor. One on WebGPU is shared and taken over: the last owner deletes it. Others are
+ * copied.
+ *
+ * @param value - A live tensor of LiteRT.js.
+ * @param options - The GPUDevice of a tensor on WebGPU (`gpuDevice`). Whether to copy (`copy`; when absent, only where
+ *   the library cannot share) or to move the memory out of the object (`adopt`, false when absent).
+ * @returns A tensor that shares the GPUBuffer, or has a copy of a tensor in host memory.
+ * @throws ArgumentTypeError for anything but a live tensor, and without `gpuDevice` where it is needed.
+ * @throws UnsupportedDTypeError for elements that no dtype describes.
+ * @throws BufferError if `copy: false` forbids a copy that is needed, or `adopt` a move that is impossible.
+ * @throws ForeignError if LiteRT.js fails.
+ * @example
+ * ```ts fragment: needs a page
+ * import { fromLiteRT } from 'dlpack/adapters';
+ * const [output] = await model.run(toLiteRT(x, litert));
+ * const y = fromLiteRT(output);
+ * ```
+ */
 export function fromLiteRT<T extends LiteRTTensor>(
   value: T,
   options?: GPUAdaptOptions,
@@ -94,7 +112,25 @@ export function fromLiteRT<T extends LiteRTTensor>(
   }) as Tensor<NamedDType<T['type']['dtype']>>;
 }
 
-/** A LiteRT.js tensor with the elements of a tensor. A tensor on WebGPU is shared, other tensors are copied. */
+/**
+ * Makes a LiteRT.js tensor with the elements of a tensor. A tensor on WebGPU is shared, other tensors are copied.
+ *
+ * @param source - The tensor, or any object with tensors that `fromDLPack` takes.
+ * @param litert - The module `@litertjs/core`.
+ * @param options - Whether to copy (when absent, all but tensors on WebGPU), and the GPUDevice of LiteRT.js
+ *   (`gpuDevice`), to compare.
+ * @returns A tensor of LiteRT.js, which the caller deletes.
+ * @throws ArgumentTypeError for anything but a tensor and the module.
+ * @throws UnsupportedDTypeError for a dtype that LiteRT.js does not have.
+ * @throws UnsupportedDeviceError for a tensor on a device that LiteRT.js does not use.
+ * @throws BufferError if `copy: false` forbids a copy that is needed.
+ * @throws ForeignError if LiteRT.js fails.
+ * @example
+ * ```ts fragment: needs a page
+ * import { toLiteRT } from 'dlpack/adapters';
+ * const input = toLiteRT(x, litert);
+ * ```
+ */
 export function toLiteRT<T>(source: DLPackSource, litert: LiteRTModule<T>, options?: GPUToOptions): T {
   const construct = (data: object, shape: readonly number[], ...more: unknown[]) =>
     new litert.Tensor(data as never, [...shape] as never, ...(more as never[]));

@@ -48,9 +48,24 @@ export function isMediaPipe(value: object): value is MediaPipeMask {
 }
 
 /**
- * A tensor over the array of a mask: categories are `uint8`, confidences `float32`. MediaPipe reads a mask that is only on the GPU
- * into a `float32` array first, which the mask keeps. A mask that a task returns has an array of its own, so the tensor stays
- * valid after `mask.close()`. A mask that a callback receives is valid until the callback ends: use `{ copy: true }` there.
+ * Makes a tensor over the array of a mask: categories are `uint8`, confidences `float32`. MediaPipe reads a mask that
+ * is only on the GPU into a `float32` array first, which the mask keeps. A mask that a task returns has an array of its
+ * own, so the tensor stays valid after `mask.close()`. A mask that a callback receives is valid until the callback
+ * ends: use `{ copy: true }` there.
+ *
+ * @param mask - A mask, open.
+ * @param options - Whether to copy (`copy`; when absent, only where the library cannot share) or to move the memory out
+ *   of the object (`adopt`, false when absent).
+ * @returns A tensor of rows by columns that shares the array of the mask, or a copy.
+ * @throws ArgumentTypeError for anything but a mask.
+ * @throws BufferError if `adopt` asks for a move that is impossible.
+ * @throws ForeignError if MediaPipe fails.
+ * @example
+ * ```ts fragment: needs a page
+ * import { fromMediaPipe } from 'dlpack/adapters';
+ * const { confidenceMasks } = segmenter.segment(image);
+ * const x = fromMediaPipe(confidenceMasks[0]);
+ * ```
  */
 export function fromMediaPipe(mask: MediaPipeMask, options?: AdaptOptions): Tensor {
   return takeObject({
@@ -74,7 +89,24 @@ type Maker<M> = new (
   height: number,
 ) => M;
 
-/** A mask over the memory of a tensor of rows by columns: `toMediaPipe(x, vision)`. */
+/**
+ * Makes a mask over the memory of a tensor of rows by columns.
+ *
+ * @param source - The tensor, or any object with tensors that `fromDLPack` takes.
+ * @param vision - The module `@mediapipe/tasks-vision`.
+ * @param options - Whether to copy; when absent, only where the library cannot share.
+ * @returns A mask that shares the memory, or has a copy of memory that is read-only or not row-major.
+ * @throws ArgumentTypeError for anything but a tensor and the module.
+ * @throws UnsupportedDTypeError for a dtype that MediaPipe does not have.
+ * @throws LayoutError for anything but two axes.
+ * @throws BufferError if `copy: false` forbids a copy that is needed.
+ * @example
+ * ```ts fragment: needs a page
+ * import * as vision from '@mediapipe/tasks-vision';
+ * import { toMediaPipe } from 'dlpack/adapters';
+ * const mask = toMediaPipe(x, vision);
+ * ```
+ */
 export function toMediaPipe<M>(source: DLPackSource, vision: MediaPipeModule<M>, options?: ToOptions): M {
   return lend({
     adapter: mediaPipeAdapter,

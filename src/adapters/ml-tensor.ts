@@ -59,8 +59,22 @@ export function isMLTensor(value: object): value is MLTensorLike {
 }
 
 /**
- * The elements of an `MLTensor`: a copy in host memory. With `gpuDevice` its memory is rented as a GPUBuffer, and the
+ * Copies the elements of an `MLTensor` into host memory. With `gpuDevice` its memory is rented as a GPUBuffer, and the
  * context cannot use the tensor until the result is disposed.
+ *
+ * @param value - The tensor of WebNN.
+ * @param options - The context that made it (`context`), the GPUDevice of the result (`gpuDevice`; host memory when
+ *   absent), and `copy` and `adopt` as in every `fromX`.
+ * @returns A promise of the tensor. It shares memory only as a rented GPUBuffer.
+ * @throws ArgumentTypeError for anything but an `MLTensor` and its context.
+ * @throws UnsupportedDTypeError for elements that no dtype describes.
+ * @throws BufferError if `copy: false` forbids a copy that is needed, or `adopt` a move that is impossible.
+ * @throws ForeignError if WebNN fails.
+ * @example
+ * ```ts fragment: needs WebNN
+ * import { fromMLTensor } from 'dlpack/adapters';
+ * const y = await fromMLTensor(output, { context });
+ * ```
  */
 export async function fromMLTensor<T extends MLTensorLike>(
   value: T,
@@ -100,7 +114,23 @@ async function readFrom<T extends MLTensorLike>(value: T, options: MLTensorOptio
   return Tensor.adopt(new Uint8Array(await context.readTensor(value)), { shape, dtype });
 }
 
-/** An `MLTensor` of the context with the elements of a tensor. The caller destroys it. */
+/**
+ * Makes an `MLTensor` of the context with a copy of the elements of a tensor. The caller destroys it.
+ *
+ * @param source - The tensor, or any object with tensors that `fromDLPack` takes.
+ * @param context - The `MLContext`.
+ * @param options - `copy: false` throws, because the elements are always copied.
+ * @returns A promise of the tensor of WebNN.
+ * @throws ArgumentTypeError for anything but a tensor and a context.
+ * @throws UnsupportedDTypeError for a dtype that WebNN does not have.
+ * @throws BufferError for `copy: false`.
+ * @throws ForeignError if WebNN fails.
+ * @example
+ * ```ts fragment: needs WebNN
+ * import { toMLTensor } from 'dlpack/adapters';
+ * const input = await toMLTensor(x, context);
+ * ```
+ */
 export async function toMLTensor<T extends MLTensorLike>(
   source: DLPackSource,
   context: MLContextLike<T>,

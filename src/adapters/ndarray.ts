@@ -42,7 +42,24 @@ export function isStrided(value: object): boolean {
   return typeof data === 'object' && data !== null && Array.isArray(shape) && Array.isArray(stride);
 }
 
-/** A tensor over the memory of an ndarray, with its strides. */
+/**
+ * Makes a tensor over the memory of an ndarray, with its strides.
+ *
+ * @param value - An ndarray over a typed array.
+ * @param options - Whether to copy (`copy`; when absent, only where the library cannot share) or to move the memory out
+ *   of the object (`adopt`, false when absent).
+ * @returns A tensor that shares the memory, or a copy.
+ * @throws ArgumentTypeError for anything but an ndarray over a typed array.
+ * @throws LayoutError if elements would lie outside of the array.
+ * @throws BufferError if `adopt` asks for a move that is impossible.
+ * @example
+ * ```ts
+ * import { fromNdarray } from 'dlpack/adapters';
+ * import ndarray from 'ndarray';
+ * const x = fromNdarray(ndarray(new Float32Array([1, 2, 3, 4]), [2, 2]).transpose(1, 0));
+ * console.log(x.strides, x.toArray()); // [1, 2] [[1, 3], [2, 4]]
+ * ```
+ */
 export function fromNdarray<T extends NdArray>(value: T, options?: AdaptOptions): Tensor<NaturalDType<T['data']>> {
   return takeObject<AdaptOptions, Tensor>({
     adapter: ndarrayAdapter,
@@ -58,7 +75,25 @@ export function fromNdarray<T extends NdArray>(value: T, options?: AdaptOptions)
   }) as Tensor<NaturalDType<T['data']>>;
 }
 
-/** An ndarray over the memory of a tensor, with its strides: `toNdarray(x, ndarray)`. */
+/**
+ * Makes an ndarray over the memory of a tensor, with its strides.
+ *
+ * @param source - The tensor, or any object with tensors that `fromDLPack` takes.
+ * @param ndarray - The function.
+ * @param options - Whether to copy; when absent, only where the library cannot share.
+ * @returns An ndarray that shares the memory, or has a copy of memory that is read-only.
+ * @throws ArgumentTypeError for anything but a tensor and the function.
+ * @throws UnsupportedDTypeError for a dtype that the library does not have.
+ * @throws BufferError if `copy: false` forbids a copy that is needed.
+ * @example
+ * ```ts
+ * import { Tensor } from 'dlpack';
+ * import { toNdarray } from 'dlpack/adapters';
+ * import ndarray from 'ndarray';
+ * const array = toNdarray(Tensor.from([[1, 2], [3, 4]]).transpose(), ndarray);
+ * console.log(array.get(0, 1)); // 3
+ * ```
+ */
 export function toNdarray<T>(
   source: DLPackSource,
   ndarray: (data: never, shape: number[], stride: number[], offset: number) => T,

@@ -38,7 +38,12 @@ export interface NumpyTsArray {
 
 /** The module `numpy-ts`. */
 export interface NumpyTsModule<A> {
-  /** Makes an array without setting its elements. */
+  /**
+   * Makes an array without setting its elements.
+   *
+   * @param shape - The lengths of the axes.
+   * @param dtype - The element type, by its name in NumPy.
+   */
   empty(shape: never, dtype: never): A;
 }
 
@@ -58,7 +63,24 @@ export function isNumpyTs(value: object): value is NumpyTsArray {
   return Array.isArray(storage?.strides) && typeof storage.offset === 'number' && 'wasmRegion' in storage;
 }
 
-/** A tensor over the memory of an array, with its strides. It is an owner of the memory, so the array may be disposed. */
+/**
+ * Makes a tensor over the memory of an array, with its strides. It is an owner of the memory, so the array may be
+ * disposed.
+ *
+ * @param value - An array of numpy-ts.
+ * @param options - Whether to copy (`copy`; when absent, only where the library cannot share) or to move the memory out
+ *   of the object (`adopt`, false when absent).
+ * @returns A tensor that shares the memory, or a copy.
+ * @throws ArgumentTypeError for anything but an array of numpy-ts.
+ * @throws UnsupportedDTypeError for elements that no dtype describes.
+ * @throws BufferError for `adopt`, because the heap keeps its memory.
+ * @example
+ * ```ts
+ * import { fromNumpyTs } from 'dlpack/adapters';
+ * import * as np from 'numpy-ts';
+ * console.log(fromNumpyTs(np.array([1, 2, 3])).toArray()); // [1, 2, 3]
+ * ```
+ */
 export function fromNumpyTs(value: NumpyTsArray, options?: AdaptOptions): Tensor {
   return takeObject({
     adapter: numpyTsAdapter,
@@ -88,7 +110,26 @@ export function fromNumpyTs(value: NumpyTsArray, options?: AdaptOptions): Tensor
   });
 }
 
-/** An array with the elements of a tensor, which numpy-ts copies into its own memory: `toNumpyTs(x, np)`. */
+/**
+ * Copies a tensor into an array, because numpy-ts has its own memory.
+ *
+ * @param source - The tensor, or any object with tensors that `fromDLPack` takes.
+ * @param np - The module `numpy-ts`.
+ * @param options - `copy: false` throws, because the elements are always copied.
+ * @returns A new array, which the caller disposes.
+ * @throws ArgumentTypeError for anything but a tensor and the module.
+ * @throws UnsupportedDTypeError for a dtype that numpy-ts does not have.
+ * @throws BufferError for `copy: false`.
+ * @throws ForeignError if numpy-ts fails.
+ * @example
+ * ```ts
+ * import { Tensor } from 'dlpack';
+ * import { toNumpyTs } from 'dlpack/adapters';
+ * import * as np from 'numpy-ts';
+ * const array = toNumpyTs(Tensor.from([1, 2, 3]), np);
+ * console.log(array.storage.shape); // [3]
+ * ```
+ */
 export function toNumpyTs<A extends NumpyTsArray>(source: DLPackSource, np: NumpyTsModule<A>, options?: ToOptions): A {
   return lend({
     adapter: numpyTsAdapter,

@@ -56,8 +56,24 @@ export function isOnnxRuntime(value: object): value is OnnxTensor {
 }
 
 /**
- * A tensor over the memory of an `ort.Tensor`. A tensor in GPU memory takes the `ort.Tensor` over and disposes it,
- * because ONNX Runtime reuses the buffers of disposed tensors. A copy leaves the `ort.Tensor` to the caller.
+ * Makes a tensor over the memory of an `ort.Tensor`. A tensor in GPU memory takes the `ort.Tensor` over and disposes
+ * it, because ONNX Runtime reuses the buffers of disposed tensors. A copy leaves the `ort.Tensor` to the caller.
+ *
+ * @param value - A tensor of onnxruntime-node or onnxruntime-web.
+ * @param options - The GPUDevice of a tensor in a GPUBuffer (`gpuDevice`). Whether to copy (`copy`; when absent, only
+ *   where the library cannot share) or to move the memory out of the object (`adopt`, false when absent).
+ * @returns A tensor that shares the memory, or a copy.
+ * @throws ArgumentTypeError for anything but an `ort.Tensor`, and without `gpuDevice` where it is needed.
+ * @throws UnsupportedDTypeError for elements that no dtype describes.
+ * @throws BufferError for a disposed tensor, for one of WebNN, and if `adopt` asks for a move that is impossible.
+ * @throws ForeignError if ONNX Runtime fails.
+ * @example
+ * ```ts
+ * import { fromOnnxRuntime } from 'dlpack/adapters';
+ * import * as ort from 'onnxruntime-node';
+ * const x = fromOnnxRuntime(new ort.Tensor('float32', new Float32Array([1, 2]), [1, 2]));
+ * console.log(x.toArray()); // [[1, 2]]
+ * ```
  */
 export function fromOnnxRuntime<T extends OnnxTensor>(
   value: T,
@@ -105,7 +121,28 @@ interface GpuClass<T> {
   fromGpuBuffer?(buffer: object, options: object): T;
 }
 
-/** An `ort.Tensor` over the memory of a tensor: `toOnnxRuntime(x, ort)`. */
+/**
+ * Makes an `ort.Tensor` over the memory of a tensor.
+ *
+ * @param source - The tensor, or any object with tensors that `fromDLPack` takes.
+ * @param ort - The module `onnxruntime-node` or `onnxruntime-web`.
+ * @param options - Whether to copy (when absent, only where the library cannot share), and the GPUDevice of ONNX
+ *   Runtime (`gpuDevice`), to compare.
+ * @returns A tensor of ONNX Runtime that shares the memory, or has a copy of memory that is read-only or not row-major.
+ * @throws ArgumentTypeError for anything but a tensor and the module.
+ * @throws UnsupportedDTypeError for a dtype that ONNX Runtime does not have.
+ * @throws UnsupportedDeviceError for a tensor on another GPUDevice.
+ * @throws BufferError if `copy: false` forbids a copy that is needed.
+ * @throws ForeignError if ONNX Runtime fails.
+ * @example
+ * ```ts
+ * import { Tensor } from 'dlpack';
+ * import { toOnnxRuntime } from 'dlpack/adapters';
+ * import * as ort from 'onnxruntime-node';
+ * const x = Tensor.from([[1, 2]], { dtype: 'float32' });
+ * console.log(toOnnxRuntime(x, ort).dims); // [1, 2]
+ * ```
+ */
 export function toOnnxRuntime<T>(source: DLPackSource, ort: OnnxModule<T>, options?: GPUToOptions): T {
   return lendOnnx({
     adapter: onnxRuntimeAdapter,

@@ -24,7 +24,12 @@ export interface OpenCVMat {
   channels(): number;
   /** Returns the number of the element type, such as `CV_8U`. */
   depth(): number;
-  /** A second header of the same memory. */
+  /**
+   * A second header of the same memory.
+   *
+   * @param start - The first row.
+   * @param end - The row after the last.
+   */
   rowRange(start: number, end: number): OpenCVMat;
   /** Frees this header, and the memory with the last header. */
   delete(): void;
@@ -57,8 +62,22 @@ export function isOpenCV(value: object): value is OpenCVMat {
 }
 
 /**
- * A tensor over the memory of a `Mat`, also of a region with gaps between its rows. It has a second header of the memory, so
- * `mat.delete()` may come before or after its end.
+ * Makes a tensor over the memory of a `Mat`, also of a region with gaps between its rows. It has a second header of the
+ * memory, so `mat.delete()` may come before or after its end.
+ *
+ * @param mat - A matrix of OpenCV.js.
+ * @param options - Whether to copy (`copy`; when absent, only where the library cannot share) or to move the memory out
+ *   of the object (`adopt`, false when absent).
+ * @returns A tensor that shares the memory, of rows by columns, and by channels where there are several; or a copy.
+ * @throws ArgumentTypeError for anything but a `Mat`.
+ * @throws UnsupportedDTypeError for elements that no dtype describes.
+ * @throws BufferError for `adopt`, because the heap keeps its memory.
+ * @throws ForeignError if OpenCV.js fails.
+ * @example
+ * ```ts fragment: needs OpenCV.js
+ * import { fromOpenCV } from 'dlpack/adapters';
+ * const pixels = fromOpenCV(cv.imread('canvas'));
+ * ```
  */
 export function fromOpenCV(mat: OpenCVMat, options?: AdaptOptions): Tensor {
   return takeObject({
@@ -93,7 +112,24 @@ export function fromOpenCV(mat: OpenCVMat, options?: AdaptOptions): Tensor {
   });
 }
 
-/** A `Mat` with the elements of a tensor of rows by columns, or rows by columns by channels. The caller deletes it. */
+/**
+ * Copies a tensor of rows by columns, or rows by columns by channels, into a `Mat`. The caller deletes it.
+ *
+ * @param source - The tensor, or any object with tensors that `fromDLPack` takes.
+ * @param cv - The module.
+ * @param options - `copy: false` throws, because the elements are always copied.
+ * @returns A new matrix in the memory of OpenCV.js.
+ * @throws ArgumentTypeError for anything but a tensor and the module.
+ * @throws UnsupportedDTypeError for a dtype that OpenCV.js does not have.
+ * @throws LayoutError for another number of axes, or more than 512 channels.
+ * @throws BufferError for `copy: false`.
+ * @throws ForeignError if OpenCV.js fails.
+ * @example
+ * ```ts fragment: needs OpenCV.js
+ * import { toOpenCV } from 'dlpack/adapters';
+ * cv.imshow('canvas', toOpenCV(pixels, cv));
+ * ```
+ */
 export function toOpenCV<M extends OpenCVMat>(source: DLPackSource, cv: OpenCVModule<M>, options?: ToOptions): M {
   return lend({
     adapter: openCVAdapter,

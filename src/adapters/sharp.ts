@@ -72,7 +72,26 @@ export function isPipeline(value: object): boolean {
   return typeof raw === 'function' && typeof toBuffer === 'function';
 }
 
-/** A tensor over the pixels of a raw image. */
+/**
+ * Makes a tensor over the pixels of a raw image: rows by columns by channels.
+ *
+ * @param image - What `raw().toBuffer({ resolveWithObject: true })` resolves to.
+ * @param options - The dtype where `info` does not contain the depth of the pixels (`dtype`). Whether to copy (`copy`;
+ *   when absent, only where the library cannot share) or to move the memory out of the object (`adopt`, false when
+ *   absent).
+ * @returns A tensor that shares sharp's memory, or a copy.
+ * @throws ArgumentTypeError for anything but a raw image, such as a pipeline or bytes alone.
+ * @throws LayoutError for pixels of another dtype, or a compressed image.
+ * @throws BufferError if `adopt` asks for a move that is impossible.
+ * @example
+ * ```ts
+ * import { fromSharp } from 'dlpack/adapters';
+ * import sharp from 'sharp';
+ * const red = sharp({ create: { width: 2, height: 1, channels: 3, background: 'red' } });
+ * const x = fromSharp(await red.raw().toBuffer({ resolveWithObject: true }));
+ * console.log(x.toArray()); // [[[255, 0, 0], [255, 0, 0]]]
+ * ```
+ */
 export function fromSharp<D extends DType>(image: SharpImage, options: SharpOptions<D> & { dtype: D }): Tensor<D>;
 export function fromSharp(image: SharpImage, options?: SharpOptions): Tensor;
 export function fromSharp(image: SharpImage, options?: SharpOptions): Tensor {
@@ -97,8 +116,26 @@ export function fromSharp(image: SharpImage, options?: SharpOptions): Tensor {
 }
 
 /**
- * A sharp pipeline that reads its pixels from the memory of a `uint8`, `uint16` or `float32` tensor: `toSharp(x, sharp)`.
- * Values of the last two go from 0 to 65,535.
+ * Makes a sharp pipeline that reads its pixels from the memory of a `uint8`, `uint16` or `float32` tensor. Values of
+ * the last two go from 0 to 65,535.
+ *
+ * @param source - The tensor, or any object with tensors that `fromDLPack` takes.
+ * @param sharp - The function.
+ * @param options - Whether to copy; when absent, only where the library cannot share.
+ * @returns A pipeline over the memory, or over a copy of memory that is read-only or not row-major.
+ * @throws ArgumentTypeError for anything but a tensor and the function.
+ * @throws UnsupportedDTypeError for a dtype that sharp does not have.
+ * @throws LayoutError for anything but rows by columns by one to four channels.
+ * @throws BufferError if `copy: false` forbids a copy that is needed.
+ * @throws ForeignError if sharp fails.
+ * @example
+ * ```ts
+ * import { Tensor } from 'dlpack';
+ * import { toSharp } from 'dlpack/adapters';
+ * import sharp from 'sharp';
+ * const image = await toSharp(Tensor.zeros([2, 4, 3], 'uint8'), sharp).resize(8).png().toBuffer({ resolveWithObject: true });
+ * console.log(image.info.height); // 4
+ * ```
  */
 export function toSharp<T>(source: DLPackSource, sharp: (input: never, options: never) => T, options?: ToOptions): T {
   return lend({

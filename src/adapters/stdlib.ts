@@ -58,7 +58,25 @@ export function isStdlib(value: object): value is StdlibArray {
   );
 }
 
-/** A tensor over the memory of a stdlib ndarray, with its strides. */
+/**
+ * Makes a tensor over the memory of a stdlib ndarray, with its strides.
+ *
+ * @param value - An ndarray of `@stdlib/ndarray`.
+ * @param options - Whether to copy (`copy`; when absent, only where the library cannot share) or to move the memory out
+ *   of the object (`adopt`, false when absent).
+ * @returns A tensor that shares the memory, or a copy.
+ * @throws ArgumentTypeError for anything but an ndarray over a typed array.
+ * @throws UnsupportedDTypeError for elements that no dtype describes.
+ * @throws LayoutError if elements would lie outside of the array.
+ * @throws BufferError if `adopt` asks for a move that is impossible.
+ * @example
+ * ```ts
+ * import Stdlib from '@stdlib/ndarray-ctor';
+ * import { fromStdlib } from 'dlpack/adapters';
+ * const columns = new Stdlib('float32', new Float32Array([1, 2, 3, 4]), [2, 2], [1, 2], 0, 'column-major');
+ * console.log(fromStdlib(columns).toArray()); // [[1, 3], [2, 4]]
+ * ```
+ */
 export function fromStdlib(value: StdlibArray, options?: AdaptOptions): Tensor {
   return takeObject({
     adapter: stdlibAdapter,
@@ -88,7 +106,26 @@ export function fromStdlib(value: StdlibArray, options?: AdaptOptions): Tensor {
   });
 }
 
-/** A stdlib ndarray over the memory of a tensor, with its strides: `toStdlib(x, ndarray)`. */
+/**
+ * Makes a stdlib ndarray over the memory of a tensor, with its strides.
+ *
+ * @param source - The tensor, or any object with tensors that `fromDLPack` takes.
+ * @param ndarray - The class, of `@stdlib/ndarray-ctor`.
+ * @param options - Whether to copy; when absent, only where the library cannot share.
+ * @returns An ndarray that shares the memory, or has a copy of memory that is read-only.
+ * @throws ArgumentTypeError for anything but a tensor and the class.
+ * @throws UnsupportedDTypeError for a dtype that stdlib does not have.
+ * @throws BufferError if `copy: false` forbids a copy that is needed.
+ * @throws ForeignError if stdlib fails.
+ * @example
+ * ```ts
+ * import Stdlib from '@stdlib/ndarray-ctor';
+ * import { Tensor } from 'dlpack';
+ * import { toStdlib } from 'dlpack/adapters';
+ * const array = toStdlib(Tensor.from([[1, 2], [3, 4]]).transpose(), Stdlib);
+ * console.log(array.get(0, 1)); // 3
+ * ```
+ */
 export function toStdlib<T>(
   source: DLPackSource,
   ndarray: { new (dtype: never, data: never, shape: number[], strides: number[], offset: number, order: never): T },

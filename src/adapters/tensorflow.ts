@@ -51,7 +51,13 @@ interface GpuBackend {
 export interface TensorFlowModule<T> {
   /** Returns the backend that computes. */
   backend?(): unknown;
-  /** Makes a tensor from a typed array or a GPUBuffer. */
+  /**
+   * Makes a tensor from a typed array or a GPUBuffer.
+   *
+   * @param values - A typed array, or `{ buffer, zeroCopy }`.
+   * @param shape - The lengths of the axes.
+   * @param dtype - The element type, by its name in TensorFlow.js.
+   */
   tensor(values: never, shape: never, dtype: never): T;
 }
 
@@ -75,9 +81,25 @@ export function isTensorFlow(value: object): value is TensorFlowTensor {
 }
 
 /**
- * A tensor over the values of a `tf.Tensor`. The CPU backend keeps them in an array, which is shared. The WebGPU backend
- * shares its buffer with `{ backend: tf.backend() }`. Otherwise the values are downloaded. The memory stays valid after
- * the `tf.Tensor` was disposed.
+ * Makes a tensor over the values of a `tf.Tensor`. The CPU backend keeps them in an array, which is shared. The WebGPU
+ * backend shares its buffer with `{ backend: tf.backend() }`. Otherwise the values are downloaded. The memory stays
+ * valid after the `tf.Tensor` was disposed.
+ *
+ * @param value - A live `tf.Tensor`.
+ * @param options - The WebGPU backend, to share its buffer (`backend`). Whether to copy (`copy`; when absent, only
+ *   where the library cannot share) or to move the memory out of the object (`adopt`, false when absent).
+ * @returns A tensor that shares the memory, or a copy.
+ * @throws ArgumentTypeError for anything but a live `tf.Tensor`, and for a backend without WebGPU.
+ * @throws UnsupportedDTypeError for elements that no dtype describes.
+ * @throws BufferError if `copy: false` forbids a copy that is needed, or `adopt` a move that is impossible.
+ * @throws ForeignError if TensorFlow.js fails.
+ * @example
+ * ```ts
+ * import * as tf from '@tensorflow/tfjs-core';
+ * import '@tensorflow/tfjs-backend-cpu';
+ * import { fromTensorFlow } from 'dlpack/adapters';
+ * console.log(fromTensorFlow(tf.tensor([1, 2, 3])).toArray()); // [1, 2, 3]
+ * ```
  */
 export function fromTensorFlow<T extends TensorFlowTensor>(
   value: T,
@@ -133,11 +155,31 @@ interface HeldTensor {
 }
 
 /**
- * A `tf.Tensor` over the memory of a tensor: `toTensorFlow(x, tf)`. The WebAssembly backend copies the values. The
- * result belongs to the caller as any `tf.Tensor` does: `tf.keep` it inside `tf.tidy`, and dispose it.
+ * Makes a `tf.Tensor` over the memory of a tensor. The WebAssembly backend copies the values. The result belongs to the
+ * caller as any `tf.Tensor` does: `tf.keep` it inside `tf.tidy`, and dispose it.
  *
- * TensorFlow.js does not report when it drops a GPUBuffer, so the collector releases the buffer after the last `tf.Tensor`
- * over it. A copy is in a buffer of TensorFlow.js, which reuses it.
+ * TensorFlow.js does not report when it drops a GPUBuffer, so the collector releases the buffer after the last
+ * `tf.Tensor` over it. A copy is in a buffer of TensorFlow.js, which reuses it.
+ *
+ * @param source - The tensor, or any object with tensors that `fromDLPack` takes.
+ * @param tf - The module.
+ * @param options - Whether to copy; when absent, only where the library cannot share.
+ * @returns A tensor of TensorFlow.js that shares the memory, or has a copy of memory that is read-only or not
+ *   row-major.
+ * @throws ArgumentTypeError for anything but a tensor and the module.
+ * @throws UnsupportedDTypeError for a dtype that TensorFlow.js does not have.
+ * @throws UnsupportedDeviceError for a tensor on another GPUDevice.
+ * @throws BufferError if `copy: false` forbids a copy that is needed, or a tensor on WebGPU meets another backend.
+ * @throws ForeignError if TensorFlow.js fails.
+ * @example
+ * ```ts
+ * import * as tf from '@tensorflow/tfjs-core';
+ * import '@tensorflow/tfjs-backend-cpu';
+ * import { Tensor } from 'dlpack';
+ * import { toTensorFlow } from 'dlpack/adapters';
+ * const x = toTensorFlow(Tensor.from([1, 2, 3], { dtype: 'float32' }), tf);
+ * console.log(x.shape); // [3]
+ * ```
  */
 export function toTensorFlow<T>(source: DLPackSource, tf: TensorFlowModule<T>, options?: ToOptions): T {
   // A new array for the shape, because TensorFlow.js takes twice the time for a frozen one.

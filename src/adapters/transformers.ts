@@ -36,7 +36,23 @@ export function isTransformers(value: object): value is TransformersTensor {
   return typeof inner === 'object' && inner !== null && isOnnxRuntime(inner);
 }
 
-/** A tensor over the memory of a transformers.js tensor. */
+/**
+ * Makes a tensor over the memory of a transformers.js tensor.
+ *
+ * @param value - A tensor of transformers.js.
+ * @param options - The GPUDevice of a tensor in a GPUBuffer (`gpuDevice`). Whether to copy (`copy`; when absent, only
+ *   where the library cannot share) or to move the memory out of the object (`adopt`, false when absent).
+ * @returns A tensor that shares the memory, or a copy.
+ * @throws ArgumentTypeError for anything but a tensor of transformers.js.
+ * @throws As `fromOnnxRuntime` does.
+ * @example
+ * ```ts
+ * import { Tensor as HFTensor } from '@huggingface/transformers';
+ * import { fromTransformers } from 'dlpack/adapters';
+ * const x = fromTransformers(new HFTensor('float32', new Float32Array([1, 2]), [2]));
+ * console.log(x.toArray()); // [1, 2]
+ * ```
+ */
 export function fromTransformers<T extends TransformersTensor>(
   value: T,
   options?: GPUAdaptOptions,
@@ -50,7 +66,29 @@ export function fromTransformers<T extends TransformersTensor>(
   });
 }
 
-/** A transformers.js tensor over the memory of a tensor: `toTransformers(x, transformers)`. */
+/**
+ * Makes a transformers.js tensor over the memory of a tensor.
+ *
+ * @param source - The tensor, or any object with tensors that `fromDLPack` takes.
+ * @param transformers - The module `@huggingface/transformers`.
+ * @param options - Whether to copy (when absent, only where the library cannot share), and the GPUDevice of the library
+ *   (`gpuDevice`), to compare.
+ * @returns A tensor of transformers.js that shares the memory, or has a copy of memory that is read-only or not
+ *   row-major.
+ * @throws ArgumentTypeError for anything but a tensor and the module.
+ * @throws UnsupportedDTypeError for a dtype that transformers.js does not have.
+ * @throws UnsupportedDeviceError for a tensor on another GPUDevice.
+ * @throws BufferError if `copy: false` forbids a copy that is needed.
+ * @throws ForeignError if transformers.js fails.
+ * @example
+ * ```ts
+ * import * as transformers from '@huggingface/transformers';
+ * import { Tensor } from 'dlpack';
+ * import { toTransformers } from 'dlpack/adapters';
+ * const x = toTransformers(Tensor.from([1, 2], { dtype: 'float32' }), transformers);
+ * console.log(x.dims); // [2]
+ * ```
+ */
 export function toTransformers<T>(source: DLPackSource, transformers: OnnxModule<T>, options?: GPUToOptions): T {
   return lendOnnx({
     adapter: transformersAdapter,

@@ -21,15 +21,29 @@ export interface TvmjsTensor {
   readonly isView: boolean;
   /** Copies the elements out. */
   toRawBytes(): Uint8Array;
-  /** Copies elements in. */
+  /**
+   * Copies elements in.
+   *
+   * @param bytes - All elements, row by row.
+   */
   copyFromRawBytes(bytes: Uint8Array): unknown;
 }
 
 /** The part of a tvmjs `Instance` that the adapter uses. */
 export interface TvmjsInstance<T extends TvmjsTensor, D> {
-  /** Makes a tensor without setting its elements. */
+  /**
+   * Makes a tensor without setting its elements.
+   *
+   * @param shape - The lengths of the axes.
+   * @param dtype - The element type, by its name in TVM.
+   * @param device - Where the memory is.
+   */
   empty(shape: never, dtype: never, device: D): T;
-  /** Returns the device of host memory. */
+  /**
+   * Returns the device of host memory.
+   *
+   * @param id - The number of the device, 0 when absent.
+   */
   cpu(id?: number): D;
 }
 
@@ -55,7 +69,23 @@ export function isTvmjs(value: object): value is TvmjsTensor {
   return typeof toRawBytes === 'function' && typeof copyFromRawBytes === 'function';
 }
 
-/** A copy of the elements of a tvmjs tensor in WebAssembly memory. */
+/**
+ * Copies the elements of a tvmjs tensor in WebAssembly memory.
+ *
+ * @param value - A tensor of tvmjs.
+ * @param options - Whether to copy (`copy`; when absent, only where the library cannot share) or to move the memory out
+ *   of the object (`adopt`, false when absent).
+ * @returns A tensor with its own memory.
+ * @throws ArgumentTypeError for anything but a tensor of tvmjs.
+ * @throws UnsupportedDTypeError for elements that no dtype describes.
+ * @throws BufferError for `copy: false`.
+ * @throws ForeignError if tvmjs fails.
+ * @example
+ * ```ts fragment: needs a module of TVM
+ * import { fromTvmjs } from 'dlpack/adapters';
+ * const y = fromTvmjs(result);
+ * ```
+ */
 export function fromTvmjs<T extends TvmjsTensor>(value: T, options?: AdaptOptions): Tensor<NamedDType<T['dtype']>> {
   return takeObject<AdaptOptions, Tensor>({
     adapter: tvmjsAdapter,
@@ -76,7 +106,24 @@ export function fromTvmjs<T extends TvmjsTensor>(value: T, options?: AdaptOption
   }) as Tensor<NamedDType<T['dtype']>>;
 }
 
-/** A tvmjs tensor with the elements of a tensor, always a copy: `toTvmjs(x, tvm)`. The caller disposes it. */
+/**
+ * Copies a tensor into a tvmjs tensor. The caller disposes it.
+ *
+ * @param source - The tensor, or any object with tensors that `fromDLPack` takes.
+ * @param tvm - The instance.
+ * @param options - The device of tvmjs (`device`; `tvm.cpu()` when absent). `copy: false` throws, because the elements
+ *   are always copied.
+ * @returns A tensor of tvmjs.
+ * @throws ArgumentTypeError for anything but a tensor and an instance.
+ * @throws UnsupportedDTypeError for a dtype that tvmjs does not have.
+ * @throws BufferError for `copy: false`.
+ * @throws ForeignError if tvmjs fails.
+ * @example
+ * ```ts fragment: needs a module of TVM
+ * import { toTvmjs } from 'dlpack/adapters';
+ * const input = toTvmjs(x, tvm, { device: tvm.webgpu() });
+ * ```
+ */
 export function toTvmjs<T extends TvmjsTensor, D>(
   source: DLPackSource,
   tvm: TvmjsInstance<T, D>,

@@ -71,8 +71,22 @@ export function isTypeGPU(value: object): value is TypeGPUBuffer {
 }
 
 /**
- * A tensor over the GPUBuffer of a TypeGPU buffer, with its shape: `fromTypeGPU(buffer, { gpuDevice: root.device })`. An array of
- * vectors has an axis for their elements. The buffer stays yours: do not destroy it before the tensor.
+ * Makes a tensor over the GPUBuffer of a TypeGPU buffer, with its shape. An array of vectors has an axis for their
+ * elements. The buffer stays yours: do not destroy it before the tensor.
+ *
+ * @param value - A buffer of TypeGPU with an array of numbers or vectors.
+ * @param options - The GPUDevice of the buffer (`gpuDevice`), which is `root.device`. Whether to copy (`copy`; when
+ *   absent, only where the library cannot share) or to move the memory out of the object (`adopt`, false when absent).
+ * @returns A tensor that shares the GPUBuffer, or a copy in one.
+ * @throws ArgumentTypeError for anything but a buffer of TypeGPU, and without `gpuDevice`.
+ * @throws UnsupportedDTypeError for a schema that is no array of numbers or vectors.
+ * @throws LayoutError for arrays that are nested deeper than a tensor can be.
+ * @throws ForeignError if TypeGPU fails.
+ * @example
+ * ```ts fragment: needs a GPUDevice
+ * import { fromTypeGPU } from 'dlpack/adapters';
+ * const x = fromTypeGPU(root.createBuffer(d.arrayOf(d.vec4f, 10)).$usage('storage'), { gpuDevice: root.device });
+ * ```
  */
 export function fromTypeGPU(value: TypeGPUBuffer, options?: GPUAdaptOptions): Tensor {
   return takeObject({
@@ -120,8 +134,23 @@ function withoutLast(tensor: Tensor): Tensor {
 }
 
 /**
- * A TypeGPU buffer over the GPUBuffer of a tensor, whose schema has an array for each axis:
- * `toTypeGPU(x, { root, d })`, with `import * as d from 'typegpu/data'`.
+ * Makes a TypeGPU buffer over the GPUBuffer of a tensor, whose schema has an array for each axis.
+ *
+ * @param source - The tensor, or any object with tensors that `fromDLPack` takes.
+ * @param library - The root and the schemas: `{ root, d }`, with `import * as d from 'typegpu/data'`.
+ * @param options - Whether to copy; when absent, only where the library cannot share.
+ * @returns A buffer that shares the GPUBuffer, or has a copy on the same device where the tensor does not fit.
+ * @throws ArgumentTypeError for anything but a tensor and `{ root, d }`.
+ * @throws UnsupportedDTypeError for a dtype that TypeGPU does not have.
+ * @throws UnsupportedDeviceError for a tensor that is not on the GPUDevice of the root.
+ * @throws BufferError if `copy: false` forbids a copy that is needed.
+ * @throws ForeignError if TypeGPU fails.
+ * @example
+ * ```ts fragment: needs a GPUDevice
+ * import { toTypeGPU } from 'dlpack/adapters';
+ * import * as d from 'typegpu/data';
+ * const buffer = toTypeGPU(x, { root, d }).$usage('storage');
+ * ```
  */
 export function toTypeGPU<B extends object>(source: DLPackSource, library: TypeGPULibrary<B>, options?: ToOptions): B {
   return lend({

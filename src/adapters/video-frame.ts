@@ -49,9 +49,24 @@ export function isVideoFrame(value: object): value is VideoFrameLike {
 }
 
 /**
- * The visible pixels of a frame as rows by columns by red, green, blue and alpha, converted by the browser if the frame
- * has another format. With a GPUDevice as `device` the pixels never reach the host, and the tensor is that of `fromImage`. The
- * caller closes the frame.
+ * Copies the visible pixels of a frame as rows by columns by red, green, blue and alpha, converted by the browser if
+ * the frame has another format. With a GPUDevice as `device` the pixels never reach the host, and the tensor is that of
+ * `fromImage`. The caller closes the frame.
+ *
+ * @param frame - An open frame.
+ * @param options - With `device`, the options of `fromImage` of `dlpack/webgpu`. `copy: false` throws, because the
+ *   pixels are always copied.
+ * @returns A promise of the tensor: `uint8` in host memory when there is no `device`.
+ * @throws ArgumentTypeError for anything but a `VideoFrame`.
+ * @throws BufferError for a closed frame, and for `copy: false`.
+ * @throws OutOfMemoryError if there is not enough memory.
+ * @throws ForeignError if the frame cannot be read.
+ * @example
+ * ```ts fragment: needs a page
+ * import { fromVideoFrame } from 'dlpack/adapters';
+ * const x = await fromVideoFrame(frame, { device: gpuDevice, height: 224, width: 224 });
+ * frame.close();
+ * ```
  */
 export async function fromVideoFrame(frame: VideoFrameLike, options?: AdaptOptions): Promise<Tensor<'uint8'>>;
 export async function fromVideoFrame(frame: VideoFrameLike, options: FromImageOptions): Promise<Tensor>;
@@ -85,7 +100,26 @@ async function pixelsOf(frame: VideoFrameLike): Promise<Tensor<'uint8'>> {
   }
 }
 
-/** A `VideoFrame` with the pixels of a `uint8` tensor, always a copy: `toVideoFrame(x, VideoFrame, { timestamp: 0 })`. The caller closes it. */
+/**
+ * Makes a `VideoFrame` with a copy of the pixels of a `uint8` tensor (rows by columns by four channels). The caller
+ * closes it.
+ *
+ * @param source - The tensor, or any object with tensors that `fromDLPack` takes.
+ * @param VideoFrame - The class.
+ * @param options - Microseconds from the start (`timestamp`) and of the frame (`duration`; unknown when absent). `copy:
+ *   false` throws, because the pixels are always copied.
+ * @returns A new frame.
+ * @throws ArgumentTypeError for anything but a tensor and the class.
+ * @throws UnsupportedDTypeError for a dtype that a `VideoFrame` does not have.
+ * @throws LayoutError for another shape.
+ * @throws BufferError for `copy: false`.
+ * @throws ForeignError if the class refuses the pixels.
+ * @example
+ * ```ts fragment: needs a page
+ * import { toVideoFrame } from 'dlpack/adapters';
+ * const frame = toVideoFrame(x, VideoFrame, { timestamp: 0 });
+ * ```
+ */
 export function toVideoFrame<T>(
   source: DLPackSource,
   VideoFrame: { new (data: never, init: never): T },

@@ -36,7 +36,24 @@ export function isZarrita(value: object): value is ZarritaChunk {
   return isStrided(value) && !('offset' in value);
 }
 
-/** A tensor over the memory of a chunk, with its strides. */
+/**
+ * Makes a tensor over the memory of a chunk, with its strides.
+ *
+ * @param value - What `zarr.get` returns.
+ * @param options - Whether to copy (`copy`; when absent, only where the library cannot share) or to move the memory out
+ *   of the object (`adopt`, false when absent).
+ * @returns A tensor that shares the memory, or a copy.
+ * @throws ArgumentTypeError for anything but a chunk.
+ * @throws UnsupportedDTypeError for a chunk of strings or objects.
+ * @throws LayoutError if elements would lie outside of the array.
+ * @throws BufferError if `adopt` asks for a move that is impossible.
+ * @example
+ * ```ts
+ * import { fromZarrita } from 'dlpack/adapters';
+ * const chunk = { data: new Float32Array([1, 2, 3, 4]), shape: [2, 2], stride: [1, 2] }; // await zarr.get(array)
+ * console.log(fromZarrita(chunk).toArray()); // [[1, 3], [2, 4]]
+ * ```
+ */
 export function fromZarrita(value: ZarritaChunk, options?: AdaptOptions): Tensor {
   return takeObject({
     adapter: zarritaAdapter,
@@ -58,7 +75,22 @@ export function fromZarrita(value: ZarritaChunk, options?: AdaptOptions): Tensor
   });
 }
 
-/** A chunk over the memory of a tensor, for `zarr.set`: `toZarrita(x)`. */
+/**
+ * Makes a chunk over the memory of a tensor, for `zarr.set`.
+ *
+ * @param source - The tensor, or any object with tensors that `fromDLPack` takes.
+ * @param options - Whether to copy; when absent, only where the library cannot share.
+ * @returns A chunk that shares the memory, or has a copy of memory that is read-only or not row-major.
+ * @throws ArgumentTypeError for anything but a tensor.
+ * @throws UnsupportedDTypeError for a dtype that zarrita does not have.
+ * @throws BufferError if `copy: false` forbids a copy that is needed.
+ * @example
+ * ```ts
+ * import { Tensor } from 'dlpack';
+ * import { toZarrita } from 'dlpack/adapters';
+ * console.log(toZarrita(Tensor.from([1, 2])).shape); // [2]
+ * ```
+ */
 export function toZarrita(source: DLPackSource, options?: ToOptions): ZarritaChunk<ArrayBufferView> {
   return lend({
     adapter: zarritaAdapter,

@@ -144,7 +144,7 @@ function missingFor({ text }: Program): string | false {
     [/'dlpack\/tvm-ffi'/, 'build/kernels/kernels.so'],
     [/libxgrammar_bindings/, 'build/xgrammar/xgrammar/libxgrammar_bindings.so'],
     [
-      /from '(onnxruntime-node|dlpack\/onnxruntime|ndarray|apache-arrow|sharp|@huggingface\/transformers|@tensorflow\/tfjs-core)'/,
+      /from '(onnxruntime-node|dlpack\/onnxruntime|ndarray|apache-arrow|sharp|@huggingface\/transformers|@tensorflow\/tfjs-core|@stdlib\/ndarray-ctor|@duckdb\/node-api|numpy-ts)'/,
       '.libraries/package.json',
     ],
   ];
