@@ -59,8 +59,20 @@ export interface CompileOptions<Name extends string = string> {
 }
 
 /**
- * Compiles kernels with the compiler of this machine, or takes them from the cache, and loads them. A
- * {@link CompileError} has the messages of the compiler. `M` describes the functions.
+ * Compiles kernels with the compiler of this machine, or takes them from the cache, and loads them. `M` describes the
+ * functions.
+ *
+ * @param options - The source in C++ or CUDA, the functions to export, and how to compile them.
+ * @returns A promise of the functions by name.
+ * @throws CompileError with the messages of the compiler.
+ * @throws ArgumentTypeError or ArgumentValueError for options that make no sense.
+ * @throws LoadError if there is no compiler, no headers, no usable folder for the cache, or no libtvm_ffi.
+ * @example
+ * ```ts
+ * import { compile } from 'dlpack/tvm-ffi';
+ * const { triple } = await compile({ cpp: 'int64_t triple(int64_t n) { return 3 * n; }', functions: ['triple'] });
+ * console.log(triple(14)); // 42
+ * ```
  */
 export async function compile<const Name extends string>(
   options: CompileOptions<Name>,
@@ -70,7 +82,19 @@ export async function compile(options: CompileOptions): Promise<object> {
   return loadModule(await compileLibrary(options));
 }
 
-/** As {@link compile}, but returns the path of the library instead of loading it. */
+/**
+ * Compiles kernels as {@link compile} does, but does not load them.
+ *
+ * @param options - As for {@link compile}.
+ * @returns A promise of the path of the library, in the cache.
+ * @throws As `compile` does.
+ * @example
+ * ```ts
+ * import { compileLibrary, loadModule } from 'dlpack/tvm-ffi';
+ * const path = await compileLibrary({ cpp: 'int64_t triple(int64_t n) { return 3 * n; }', functions: ['triple'] });
+ * console.log(loadModule(path).triple(2)); // 6
+ * ```
+ */
 export async function compileLibrary(options: CompileOptions): Promise<string> {
   checkOptions(options, optionNames, "{ cpp: '…', functions: ['name'] }");
   const { signal, ...given } = options; // the caller may change the options while this function waits

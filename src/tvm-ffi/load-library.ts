@@ -12,8 +12,18 @@ export interface LoadOptions {
 }
 
 /**
- * Loads libtvm_ffi, as every other function here does on first use. Returns the path. The process has one copy of the
- * library, so a path to another file than the loaded one throws.
+ * Loads libtvm_ffi, as every other function here does on first use. The process has one copy of the library, so a path
+ * to another file than the loaded one throws.
+ *
+ * @param options - The file (`path`); the usual places when absent.
+ * @returns The path of the loaded file.
+ * @throws ArgumentTypeError for a path that is no string, and ArgumentValueError if another file is loaded already.
+ * @throws LoadError if there is no usable library. It lists each place with the reason.
+ * @example
+ * ```ts
+ * import { loadLibrary } from 'dlpack/tvm-ffi';
+ * console.log(loadLibrary().includes('tvm_ffi')); // true
+ * ```
  */
 export function loadLibrary(options: LoadOptions = {}): string {
   checkOptions(options, { path: true }, "{ path: '/path/to/libtvm_ffi.so' }");

@@ -18,6 +18,20 @@ export type KernelModule = { readonly [name: string]: FFIFunction };
 /**
  * Loads a library that was compiled for TVM-FFI. It stays loaded until the process ends, because it may contain the
  * deleters of objects that its functions returned.
+ *
+ * @param path - The path of the library, relative to the working directory.
+ * @returns The functions by name. A name that the library does not have throws an ArgumentValueError.
+ * @throws ArgumentTypeError for a path that is no string, TVMFFIError for a file that cannot be loaded, and LoadError
+ *   without libtvm_ffi.
+ * @example
+ * ```ts
+ * import { Tensor } from 'dlpack';
+ * import { loadModule } from 'dlpack/tvm-ffi';
+ * const kernels = loadModule('./kernels.so');
+ * const y = Tensor.empty([2], 'float32');
+ * kernels.add_one(Tensor.from([1, 2], { dtype: 'float32' }), y);
+ * console.log(y.toArray()); // [2, 3]
+ * ```
  */
 export function loadModule<M extends object = KernelModule>(path: string): M {
   if (typeof path !== 'string') throw new ArgumentTypeError('path', 'a string', path);
@@ -26,7 +40,19 @@ export function loadModule<M extends object = KernelModule>(path: string): M {
   return wrapModule(module, path) as M;
 }
 
-/** The functions of a module that native code returned as a value. */
+/**
+ * Returns the functions of a module that native code returned as a value.
+ *
+ * @param value - A module, as native code or Python's tvm_ffi returned it.
+ * @returns The functions by name, as `loadModule` does.
+ * @throws ArgumentTypeError for anything but a module.
+ * @example
+ * ```ts
+ * import { asModule, getGlobalFunc } from 'dlpack/tvm-ffi';
+ * const kernels = asModule(getGlobalFunc('ffi.ModuleLoadFromFile')('./kernels.so'));
+ * console.log('add_one' in kernels); // true
+ * ```
+ */
 export function asModule<M extends object = KernelModule>(value: unknown): M {
   // Another host's object, such as Python's tvm_ffi.Module, becomes one of ours on its way through native code.
   const isForeign = isA(value, Function) && typeof (value as never)[TVM_FFI_VALUE] === 'function';
@@ -37,19 +63,49 @@ export function asModule<M extends object = KernelModule>(value: unknown): M {
   return wrapModule(module, module.typeKey) as M;
 }
 
-/** The functions that are linked into this process under a prefix, and that registered themselves with the library. */
+/**
+ * Returns the functions that are linked into this process under a prefix, and that registered themselves with the
+ * library.
+ *
+ * @param prefix - The first letters of their names; empty when absent.
+ * @returns The functions by name, as `loadModule` does.
+ * @throws ArgumentTypeError for a prefix that is no string, and LoadError without libtvm_ffi.
+ * @example
+ * ```ts
+ * import { systemLibrary } from 'dlpack/tvm-ffi';
+ * console.log('add_one' in systemLibrary('none_of_this_name_')); // false
+ * ```
+ */
 export function systemLibrary<M extends object = KernelModule>(prefix = ''): M {
   if (typeof prefix !== 'string') throw new ArgumentTypeError('prefix', 'a string', prefix);
   return wrapModule(callBuiltin('ffi.SystemLib', [prefix], CallMode.locked) as FFIObject, 'of the system') as M;
 }
 
-/** Whether a module, or one that it imports, has a function. */
+/**
+ * Tells whether a module, or one that it imports, has a function.
+ *
+ * @param module - From `loadModule`, `asModule` or `systemLibrary`.
+ * @param name - The name of the function.
+ * @returns True if it has one.
+ * @throws ArgumentTypeError for anything but a module and a string.
+ * @example
+ * ```ts
+ * import { implementsFunction, loadModule } from 'dlpack/tvm-ffi';
+ * console.log(implementsFunction(loadModule('./kernels.so'), 'add_one')); // true
+ * ```
+ */
 export function implementsFunction(module: object, name: string): boolean {
   if (typeof name !== 'string') throw new ArgumentTypeError('name', 'a string', name);
   return callBuiltin('ffi.ModuleImplementsFunction', [checkModule(module), name, true]) as boolean;
 }
 
-/** Adds `imported` to the modules that `module` searches. */
+/**
+ * Adds `imported` to the modules that `module` searches.
+ *
+ * @param module - The module that searches.
+ * @param imported - The module that is searched.
+ * @throws ArgumentTypeError for anything but modules.
+ */
 export function importModule(module: object, imported: object): void {
   callBuiltin('ffi.ModuleImportModule', [checkModule(module), checkModule(imported)]);
 }
@@ -64,7 +120,18 @@ export interface ModuleDescription {
   readonly source: string;
 }
 
-/** Describes a module: its kind, imports and source. */
+/**
+ * Describes a module: its kind, imports and source.
+ *
+ * @param module - From `loadModule`, `asModule` or `systemLibrary`.
+ * @returns The description. Each call makes a new one.
+ * @throws ArgumentTypeError for anything but a module.
+ * @example
+ * ```ts
+ * import { describeModule, loadModule } from 'dlpack/tvm-ffi';
+ * console.log(describeModule(loadModule('./kernels.so')).kind); // library
+ * ```
+ */
 export function describeModule(module: object): ModuleDescription {
   const checked = checkModule(module);
   const { imports_: imports } = asObject(checked) as { imports_?: readonly FFIObject[] };
@@ -118,7 +185,19 @@ export interface FunctionDescription {
   readonly doc: string | null;
 }
 
-/** The metadata and documentation of a function in a module. */
+/**
+ * Describes a function in a module: its metadata and documentation.
+ *
+ * @param module - From `loadModule`, `asModule` or `systemLibrary`.
+ * @param name - The name of the function.
+ * @returns What the module says. Both fields are null for a name that it does not have.
+ * @throws ArgumentTypeError for anything but a module.
+ * @example
+ * ```ts
+ * import { describeFunction, loadModule } from 'dlpack/tvm-ffi';
+ * const { doc } = describeFunction(loadModule('./kernels.so'), 'add_one');
+ * ```
+ */
 export function describeFunction(module: object, name: string): FunctionDescription {
   if (!standIns.has(module)) throw new ArgumentTypeError('module', 'a module of loadModule', module);
   const read = (builtinName: string) => (callBuiltin(builtinName, [module, name, true]) ?? null) as string | null;

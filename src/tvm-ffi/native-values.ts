@@ -118,7 +118,13 @@ export abstract class Sequence<T> extends LiveContainer implements Iterable<T> {
     return countElements(objectHandle(this).pointer);
   }
 
-  /** The element at an index, from the end if it is negative; undefined outside. */
+  /**
+   * Returns the element at an index.
+   *
+   * @param index - From the end if it is negative.
+   * @returns The element; undefined outside. Arrays and maps are copies, or views after `live`.
+   * @throws ArgumentTypeError for anything but an integer.
+   */
   at(index: number): T | undefined {
     const place = checkIndex(index);
     const start = place < 0 ? place + this.length : place;
@@ -134,7 +140,7 @@ export abstract class Sequence<T> extends LiveContainer implements Iterable<T> {
     }
   }
 
-  /** A copy of the elements. */
+  /** Copies the elements. */
   toArray(): T[] {
     const elements: unknown[] = [];
     readElements(objectHandle(this).pointer, elements, take);
@@ -153,7 +159,17 @@ function checkIndex(index: number): number {
   return index;
 }
 
-/** A mutable list: `ffi.List`. */
+/**
+ * Represents a mutable list of native code: `ffi.List`. Both sides see the changes of the other.
+ *
+ * @example
+ * ```ts
+ * import { List } from 'dlpack/tvm-ffi';
+ * const list = new List([1, 2]);
+ * list.push(3);
+ * console.log(list.length, list.at(-1), list.toArray()); // 3 3 [1, 2, 3]
+ * ```
+ */
 export class List<T = unknown> extends Sequence<T> {
   constructor(items: Iterable<T> = []) {
     super('ffi.List', false, items, () => listOf(items, 'items'));
@@ -163,12 +179,24 @@ export class List<T = unknown> extends Sequence<T> {
     return copyElements(objectHandle(this).pointer, take) as T[];
   }
 
-  /** Replaces an element. */
+  /**
+   * Replaces an element.
+   *
+   * @param index - From the end if it is negative.
+   * @param value - The new element.
+   * @throws IndexError for an index outside of the list, and ArgumentTypeError for a value without a type in TVM-FFI.
+   */
   set(index: number, value: T): void {
     callBuiltin('ffi.ListSetItem', [this, this.#place(index), value]);
   }
 
-  /** Adds elements at the end and returns the new length. */
+  /**
+   * Adds elements at the end.
+   *
+   * @param items - The elements, in order.
+   * @returns The new length.
+   * @throws ArgumentTypeError for a value without a type in TVM-FFI.
+   */
   push(...items: readonly T[]): number {
     for (const item of items) callBuiltin('ffi.ListAppend', [this, item]);
     return this.length;
@@ -180,12 +208,26 @@ export class List<T = unknown> extends Sequence<T> {
     return length === 0 ? undefined : (callBuiltin('ffi.ListPop', [this, length - 1]) as T);
   }
 
-  /** Inserts an element before the one at an index, or at the nearest end. */
+  /**
+   * Inserts an element before the one at an index, or at the nearest end.
+   *
+   * @param index - From the end if it is negative.
+   * @param value - The element.
+   * @throws ArgumentTypeError for an index that is no integer, or a value without a type in TVM-FFI.
+   */
   insert(index: number, value: T): void {
     callBuiltin('ffi.ListInsert', [this, this.#nearest(index), value]);
   }
 
-  /** Removes `count` elements from an index on, puts others in their place, and returns the removed elements. */
+  /**
+   * Removes elements and puts others in their place.
+   *
+   * @param start - The first index, from the end if it is negative.
+   * @param count - How many to remove, at most those up to the end.
+   * @param items - The elements to put there; none when absent.
+   * @returns The removed elements.
+   * @throws ArgumentTypeError for anything but integers, or a value without a type in TVM-FFI.
+   */
   splice(start: number, count: number, ...items: readonly T[]): T[] {
     const { length } = this;
     const first = this.#nearest(start);
@@ -207,7 +249,11 @@ export class List<T = unknown> extends Sequence<T> {
     callBuiltin('ffi.ListClear', [this]);
   }
 
-  /** True when an element is equal to a value, by the library's comparison. */
+  /**
+   * Tells whether an element is equal to a value, by the library's comparison.
+   *
+   * @param value - The value.
+   */
   includes(value: T): boolean {
     return callBuiltin('ffi.ListContains', [this, value]) as boolean;
   }
@@ -227,13 +273,26 @@ export class List<T = unknown> extends Sequence<T> {
   }
 }
 
-/** An immutable array without a copy: `ffi.Array`. The arrays and maps in it are views, too. */
+/**
+ * Represents an immutable array of native code without a copy: `ffi.Array`. The arrays and maps in it are views, too.
+ *
+ * @example
+ * ```ts
+ * import { ArrayView } from 'dlpack/tvm-ffi';
+ * const array = new ArrayView([1, 2, 3]); // made once, passed often
+ * console.log(array.at(0), array.includes(3)); // 1 true
+ * ```
+ */
 export class ArrayView<T = unknown> extends Sequence<T> {
   constructor(items: Iterable<T> = []) {
     super('ffi.Array', true, items, () => listOf(items, 'items'));
   }
 
-  /** True when an element is equal to a value, by the library's comparison. */
+  /**
+   * Tells whether an element is equal to a value, by the library's comparison.
+   *
+   * @param value - The value.
+   */
   includes(value: T): boolean {
     return callBuiltin('ffi.ArrayContains', [this, value]) as boolean;
   }
@@ -246,12 +305,21 @@ let missing: FFIObject | null = null;
 export abstract class Entries<K, V> extends LiveContainer implements Iterable<[K, V]> {
   protected abstract readonly kind: 'Map' | 'Dict';
 
-  /** The number of entries now. */
+  /**
+   * Returns the value of a key.
+   *
+   * @param key - The key.
+   * @returns The value; undefined when there is none.
+   */
   get size(): number {
     return callBuiltin(`ffi.${this.kind}Size`, [this]) as number;
   }
 
-  /** Returns true if there is an entry with this key. */
+  /**
+   * Returns true if there is an entry with this key.
+   *
+   * @param key - The key.
+   */
   has(key: K): boolean {
     return callBuiltin(`ffi.${this.kind}Count`, [this, key]) !== 0;
   }
@@ -266,7 +334,7 @@ export abstract class Entries<K, V> extends LiveContainer implements Iterable<[K
     return value === missing ? undefined : (value as V);
   }
 
-  /** A copy of the entries. */
+  /** Copies the entries. */
   toMap(): Map<K, V> {
     const entries = new Map<unknown, unknown>();
     readEntries(objectHandle(this).pointer, entries, take);
@@ -316,7 +384,17 @@ function entriesOf<K, V>(entries: Iterable<readonly [K, V]>): unknown[] {
   return list.flat();
 }
 
-/** A mutable map: `ffi.Dict`. */
+/**
+ * Represents a mutable map of native code: `ffi.Dict`. Both sides see the changes of the other.
+ *
+ * @example
+ * ```ts
+ * import { Dict } from 'dlpack/tvm-ffi';
+ * const counts = new Dict([['a', 1]]);
+ * counts.set('b', 2);
+ * console.log([...counts.keys()], counts.get('a')); // ['a', 'b'] 1
+ * ```
+ */
 export class Dict<K = unknown, V = unknown> extends Entries<K, V> {
   protected override readonly kind = 'Dict';
 
@@ -332,13 +410,25 @@ export class Dict<K = unknown, V = unknown> extends Entries<K, V> {
     return copyKeys(objectHandle(this).pointer, take) as K[];
   }
 
-  /** Adds an entry, or replaces its value. */
+  /**
+   * Adds an entry, or replaces its value.
+   *
+   * @param key - The key.
+   * @param value - Its value.
+   * @returns The map itself.
+   * @throws ArgumentTypeError for a key or a value without a type in TVM-FFI.
+   */
   set(key: K, value: V): this {
     callBuiltin('ffi.DictSetItem', [this, key, value]);
     return this;
   }
 
-  /** Removes an entry. Returns false if it did not exist. */
+  /**
+   * Removes an entry.
+   *
+   * @param key - The key.
+   * @returns False if it did not exist.
+   */
   delete(key: K): boolean {
     const isThere = this.has(key);
     if (isThere) callBuiltin('ffi.DictErase', [this, key]);
@@ -351,7 +441,16 @@ export class Dict<K = unknown, V = unknown> extends Entries<K, V> {
   }
 }
 
-/** An immutable map without a copy: `ffi.Map`. The arrays and maps in it are views, too. */
+/**
+ * Represents an immutable map of native code without a copy: `ffi.Map`. The arrays and maps in it are views, too.
+ *
+ * @example
+ * ```ts
+ * import { MapView } from 'dlpack/tvm-ffi';
+ * const map = new MapView([['a', 1]]); // made once, passed often
+ * console.log(map.size, map.get('a')); // 1 1
+ * ```
+ */
 export class MapView<K = unknown, V = unknown> extends Entries<K, V> {
   protected override readonly kind = 'Map';
 

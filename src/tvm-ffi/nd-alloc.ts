@@ -29,15 +29,41 @@ export type AllocatedData = bigint | ArrayBufferLike | ArrayBufferView;
 
 /** A user's allocator. `freeData` is called exactly once for each `allocData` that returned. */
 export interface NDAllocator {
-  /** Allocates the memory of a tensor. */
+  /**
+   * Allocates the memory of a tensor.
+   *
+   * @param request - What is needed. It is frozen.
+   */
   allocData(request: AllocRequest): AllocatedData;
-  /** Receives the same request and the value that `allocData` returned for it. */
+  /**
+   * Receives the same request and the value that `allocData` returned for it.
+   *
+   * @param request - The object that `allocData` received.
+   * @param data - What `allocData` returned for it.
+   */
   freeData(request: AllocRequest, data: AllocatedData): void;
 }
 
 /**
- * A row-major tensor in uninitialised memory from your allocator. `freeData` is called once, when the last owner
+ * Makes a row-major tensor in uninitialised memory from your allocator. `freeData` is called once, when the last owner
  * releases the memory.
+ *
+ * @param allocator - Allocates and frees.
+ * @param shape - The lengths of the axes.
+ * @param dtype - The element type.
+ * @param device - Where the memory is; the host when absent.
+ * @returns A tensor that shares the memory of the allocator.
+ * @throws ArgumentTypeError for an allocator without both functions, or a result that is no memory.
+ * @throws BufferError for memory that is too small, misaligned, or not on the device.
+ * @throws ArgumentTypeError, ArgumentValueError or LayoutError for an impossible shape, and UnsupportedDTypeError or
+ *   UnsupportedDeviceError for an unknown dtype or device. What the allocator throws passes unchanged.
+ * @example
+ * ```ts
+ * import { fromNDAlloc } from 'dlpack/tvm-ffi';
+ * const pool = { allocData: ({ nbytes }: { nbytes: number }) => new ArrayBuffer(nbytes), freeData: () => {} };
+ * const x = fromNDAlloc(pool, [2, 3], 'float32');
+ * console.log(x.nbytes); // 24
+ * ```
  */
 export function fromNDAlloc<D extends DType>(
   allocator: NDAllocator,
@@ -48,7 +74,17 @@ export function fromNDAlloc<D extends DType>(
   return fromNDAllocStrided(allocator, shape, rowMajorStrides(checkShape(shape)), dtype, device);
 }
 
-/** As `fromNDAlloc`, with strides in elements. */
+/**
+ * Makes a tensor with any strides in memory from your allocator, as `fromNDAlloc` does.
+ *
+ * @param allocator - Allocates and frees.
+ * @param shape - The lengths of the axes.
+ * @param strides - The strides, in elements.
+ * @param dtype - The element type.
+ * @param device - Where the memory is; the host when absent.
+ * @returns A tensor that shares the memory of the allocator.
+ * @throws As `fromNDAlloc` does.
+ */
 export function fromNDAllocStrided<D extends DType>(
   allocator: NDAllocator,
   shape: readonly number[],

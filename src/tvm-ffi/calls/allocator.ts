@@ -35,6 +35,18 @@ let usesOwn = true;
  * Sets the allocator that `TVMFFIEnvTensorAlloc` uses inside kernels that this thread calls: a JavaScript function, the
  * address of a `DLPackManagedTensorAllocator` (unsafe, because the address is trusted), or null for this package's own.
  * It is set only during a call, so other hosts in the process keep theirs.
+ *
+ * @param next - `(shape, dtype, device) => Tensor`, which runs inside the call of the kernel; the address of a C
+ *   allocator; or null for this package's own.
+ * @throws ArgumentTypeError for anything else, and LoadError without libtvm_ffi.
+ * @example
+ * ```ts
+ * import { Tensor } from 'dlpack';
+ * import { fromEnvAlloc, setAllocator } from 'dlpack/tvm-ffi';
+ * setAllocator((shape, dtype) => Tensor.zeros(shape, dtype)); // for kernels that allocate their results
+ * console.log(fromEnvAlloc([3], 'int32').toArray()); // [0, 0, 0]
+ * setAllocator(null);
+ * ```
  */
 export function setAllocator(next: TensorAllocator | bigint | null): void {
   if (next !== null && typeof next !== 'function' && typeof next !== 'bigint') {
@@ -47,7 +59,19 @@ export function setAllocator(next: TensorAllocator | bigint | null): void {
   usesOwn = next === null;
 }
 
-/** A tensor in uninitialised memory from the allocator that kernels use: see `setAllocator`. */
+/**
+ * Allocates a tensor in uninitialised memory from the allocator that kernels use: see `setAllocator`.
+ *
+ * @param shape - The lengths of the axes.
+ * @param dtype - The element type.
+ * @param device - Where the memory is; the host when absent.
+ * @returns A tensor that owns its memory.
+ * @throws ArgumentTypeError or ArgumentValueError for an impossible shape, and UnsupportedDTypeError or
+ *   UnsupportedDeviceError for an unknown dtype or device.
+ * @throws BufferError if the JavaScript function returned another tensor. What it throws passes unchanged; a C
+ *   allocator throws a TVMFFIError.
+ * @throws OutOfMemoryError if there is not enough memory.
+ */
 export function fromEnvAlloc<D extends DType>(shape: readonly number[], dtype: D, device: Device = 'cpu'): Tensor<D> {
   if (usesOwn) return Tensor.empty(shape, dtype, { device });
   return new Tensor<D>(allocateLikeKernels(checkShape(shape), parseDType(dtype), parseDevice(device)));

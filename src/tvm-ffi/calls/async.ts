@@ -25,6 +25,7 @@ export interface FFICallAsync {
    * Returns `callAsync` with options. When the signal aborts, the function goes on, and its result is dropped.
    *
    * @param options - The signal that stops the waiting.
+   * @returns The function with these options.
    */
   with(options: AsyncOptions): (fn: FFICallback, ...args: unknown[]) => Promise<unknown>;
 }
@@ -33,6 +34,20 @@ export interface FFICallAsync {
  * Calls a native function on a thread of the pool, with the stream that a call on this thread would have. Tensors stay
  * alive until the call ends, even if they are disposed, and nothing may write to them meanwhile. The function cannot
  * call JavaScript functions. `callAsync.with({ signal })(fn, ...args)` stops the waiting.
+ *
+ * @param fn - A native function.
+ * @param args - Its arguments, as in every call. Native code must be able to keep their memory.
+ * @returns A promise of the result.
+ * @throws ArgumentTypeError for anything but a native function, or an argument without a type in TVM-FFI.
+ * @throws BufferError for a tensor whose memory native code cannot keep. What the function throws rejects the promise.
+ * @example
+ * ```ts
+ * import { Tensor } from 'dlpack';
+ * import { callAsync, loadModule } from 'dlpack/tvm-ffi';
+ * const y = Tensor.empty([2], 'float32');
+ * await callAsync(loadModule('./kernels.so').add_one, Tensor.from([1, 2], { dtype: 'float32' }), y);
+ * console.log(y.toArray()); // [2, 3]
+ * ```
  */
 export const callAsync = (async (fn, ...args) => {
   const handle = standIns.get(fn);

@@ -14,6 +14,16 @@ let provider: StreamProvider | null = null;
 /**
  * Sets the stream provider. From now on, the first argument of a call that is on a device other than the host selects
  * that device, and the call runs on the provider's stream for it. Null: only `withStream` sets streams.
+ *
+ * @param next - Returns the stream for a device, a `Stream` or a handle, or null for no change; null removes the
+ *   provider.
+ * @throws ArgumentTypeError for anything else.
+ * @example
+ * ```ts
+ * import { setStreamProvider } from 'dlpack/tvm-ffi';
+ * setStreamProvider((device) => (device === 'cuda:0' ? 0n : null)); // 0n: the default stream
+ * setStreamProvider(null);
+ * ```
  */
 export function setStreamProvider(next: StreamProvider | null): void {
   if (next !== null && typeof next !== 'function') throw new ArgumentTypeError('provider', 'a function or null', next);

@@ -28,7 +28,21 @@ export interface GetGlobalOptions {
   allowMissing?: boolean;
 }
 
-/** The function that native code, or {@link registerGlobalFunc}, registered under a name. */
+/**
+ * Returns the function that native code, or {@link registerGlobalFunc}, registered under a name.
+ *
+ * @param name - The name, such as `'ffi.Array'`.
+ * @param options - `allowMissing: true` returns null for a name that is not registered; it throws when absent.
+ * @returns The function, the same object as long as it is alive.
+ * @throws ArgumentTypeError for a name that is no string, ArgumentValueError for one that is not registered, and
+ *   LoadError without libtvm_ffi.
+ * @example
+ * ```ts
+ * import { getGlobalFunc } from 'dlpack/tvm-ffi';
+ * const arrayOf = getGlobalFunc('ffi.Array');
+ * console.log(arrayOf(1, 2)); // [1, 2]
+ * ```
+ */
 export function getGlobalFunc(name: string): FFIFunction;
 export function getGlobalFunc(name: string, options: { allowMissing: true }): FFIFunction | null;
 export function getGlobalFunc(name: string, options: GetGlobalOptions = {}): FFIFunction | null {
@@ -41,7 +55,20 @@ export function getGlobalFunc(name: string, options: GetGlobalOptions = {}): FFI
   throw new ArgumentValueError('name', 'a registered global function (globalFuncNames() lists them)', name);
 }
 
-/** True when two functions, modules or objects refer to the same native object. */
+/**
+ * Tells whether two functions, modules or objects refer to the same native object.
+ *
+ * @param a - Any value.
+ * @param b - Any value.
+ * @returns False for values that have no native object.
+ * @throws DisposedError for an object that was disposed.
+ * @example
+ * ```ts
+ * import { getGlobalFunc, List, live, sameAs } from 'dlpack/tvm-ffi';
+ * const list = new List([1, 2]);
+ * console.log(sameAs(list, live(list)), sameAs(list, getGlobalFunc('ffi.List'))); // true false
+ * ```
+ */
 export function sameAs(a: unknown, b: unknown): boolean {
   const first = addressOfObject(a);
   // An object of a registered class has one native object at a time, and no other object has the same.
@@ -63,7 +90,20 @@ export interface RegisterOptions {
 
 /**
  * Registers a JavaScript function for native code under a name, for the whole process. It runs only on this thread; a
- * call from another thread fails there. Returns the function as a native function.
+ * call from another thread fails there.
+ *
+ * @param name - The name.
+ * @param fn - The function. Its arguments and its result are converted as in every call.
+ * @param options - `override: true` replaces a function of the same name; a name that is taken throws when absent.
+ * @returns The function as a native function.
+ * @throws ArgumentTypeError for a name that is no string or a value that is no function.
+ * @throws TVMFFIError for a name that is taken, and LoadError without libtvm_ffi.
+ * @example
+ * ```ts
+ * import { getGlobalFunc, registerGlobalFunc } from 'dlpack/tvm-ffi';
+ * registerGlobalFunc('page.add', (a: number, b: number) => a + b);
+ * console.log(getGlobalFunc('page.add')(1, 2)); // 3
+ * ```
  */
 export function registerGlobalFunc(name: string, fn: FFICallback, options: RegisterOptions = {}): FFIFunction {
   if (typeof name !== 'string') throw new ArgumentTypeError('name', 'a string', name);
@@ -74,7 +114,18 @@ export function registerGlobalFunc(name: string, fn: FFICallback, options: Regis
   return made;
 }
 
-/** Removes a global function. Returns false if it did not exist. */
+/**
+ * Removes a global function. JavaScript and native code that have it keep it.
+ *
+ * @param name - The name.
+ * @returns False if there was none.
+ * @throws ArgumentTypeError for a name that is no string, and LoadError without libtvm_ffi.
+ * @example
+ * ```ts
+ * import { removeGlobalFunc } from 'dlpack/tvm-ffi';
+ * console.log(removeGlobalFunc('page.never')); // false
+ * ```
+ */
 export function removeGlobalFunc(name: string): boolean {
   if (typeof name !== 'string') throw new ArgumentTypeError('name', 'a string', name);
   library();
@@ -85,7 +136,17 @@ export function removeGlobalFunc(name: string): boolean {
   return true;
 }
 
-/** Names of all global functions, sorted. */
+/**
+ * Returns the names of all global functions of the process.
+ *
+ * @returns The names, sorted.
+ * @throws LoadError without libtvm_ffi.
+ * @example
+ * ```ts
+ * import { globalFuncNames } from 'dlpack/tvm-ffi';
+ * console.log(globalFuncNames().includes('ffi.Array')); // true
+ * ```
+ */
 export function globalFuncNames(): string[] {
   const at = callBuiltin('ffi.FunctionListGlobalNamesFunctor', [], CallMode.locked) as FFIFunction;
   const count = at(-1) as number;
@@ -95,6 +156,16 @@ export function globalFuncNames(): string[] {
 /**
  * Makes a native function from a JavaScript function, for functions that are passed often: the native function is made
  * once instead of at each call. Native code may keep it. It runs only on this thread.
+ *
+ * @param fn - The function. A native function is returned as it is.
+ * @returns The native function, which keeps the JavaScript function alive.
+ * @throws ArgumentTypeError for anything but a function, and LoadError without libtvm_ffi.
+ * @example
+ * ```ts
+ * import { toFunction } from 'dlpack/tvm-ffi';
+ * using add = toFunction((a: number, b: number) => a + b); // passed to native code as often as needed
+ * console.log(add(1, 2)); // 3
+ * ```
  */
 export function toFunction(fn: FFICallback): FFIFunction {
   library();
@@ -105,6 +176,18 @@ export function toFunction(fn: FFICallback): FFIFunction {
 
 /**
  * Returns the same function or object, but its arrays and maps are live views (`ArrayView`, `MapView`) instead of copies.
+ *
+ * @param fn - A native function, whose results become views.
+ * @param container - A list or a map, whose elements become views.
+ * @param object - An object, whose fields and results become views.
+ * @returns A second JavaScript object for the same native one. Views share the memory of native code.
+ * @throws ArgumentTypeError for anything but a native function or object.
+ * @example
+ * ```ts
+ * import { type ArrayView, getGlobalFunc, live } from 'dlpack/tvm-ffi';
+ * const array = live(getGlobalFunc('ffi.Array'))(1, 2) as ArrayView; // a view, no copy
+ * console.log(array.at(-1), String(array)); // 2 (1, 2)
+ * ```
  */
 export function live(fn: FFICallback): FFIFunction;
 export function live<T extends List | Dict>(container: T): T;

@@ -24,6 +24,15 @@ export interface TorchStreams {
  * Makes calls with tensors on a CUDA device run on PyTorch's current stream of that device, like `use_torch_stream` of
  * Python's tvm_ffi: `followTorchStream(py.import('torch'))`. It is a stream provider; `setStreamProvider(null)` ends
  * it.
+ *
+ * @param torch - The Python module: `py.import('torch')`.
+ * @throws ArgumentTypeError for anything but an object.
+ * @example
+ * ```ts fragment: needs a GPU with PyTorch
+ * import { followTorchStream } from 'dlpack/tvm-ffi';
+ * followTorchStream(py.import('torch'));
+ * kernels.add_one(x, y); // on PyTorch's current stream
+ * ```
  */
 export function followTorchStream(torch: TorchStreams): void {
   if ((typeof torch !== 'object' && typeof torch !== 'function') || torch === null) {
@@ -41,8 +50,16 @@ function exchangeStream({ type, id }: DeviceInfo, handle: bigint): bigint {
 }
 
 /**
- * The current stream of a device on this thread. Kernels run on it unless a provider names another stream. 0n is the
- * default stream.
+ * Returns the current stream of a device on this thread. Kernels run on it unless a provider names another stream.
+ *
+ * @param device - Such as `'cuda:0'`.
+ * @returns The handle; 0n is the default stream.
+ * @throws UnsupportedDeviceError for an unknown device, and LoadError without libtvm_ffi.
+ * @example
+ * ```ts
+ * import { currentStream } from 'dlpack/tvm-ffi';
+ * console.log(currentStream('cuda:0')); // 0n
+ * ```
  */
 export function currentStream(device: Device): bigint {
   const info = parseDevice(device);
@@ -63,6 +80,18 @@ export function hostStream({ type, id }: DeviceInfo): bigint {
  * throws. On a device of `dlpack/cuda` this is `stream.use(action)`, which kernels without tensors use, too. The caller
  * owns the stream; it is neither kept alive nor synchronised. In an async function this holds until the first `await`.
  * Code after that runs interleaved with other tasks and must set its stream itself.
+ *
+ * @param device - Such as `'cuda:0'`.
+ * @param stream - A `Stream` of `dlpack/cuda`, the handle of a stream, or null for the current one.
+ * @param action - The function.
+ * @returns What the function returns.
+ * @throws ArgumentTypeError or ArgumentValueError for anything but a stream. What the action throws passes unchanged.
+ * @throws UnsupportedDeviceError for an unknown device, and LoadError without libtvm_ffi.
+ * @example
+ * ```ts
+ * import { currentStream, withStream } from 'dlpack/tvm-ffi';
+ * console.log(withStream('rocm:0', 5n, () => currentStream('rocm:0'))); // 5n
+ * ```
  */
 export function withStream<T>(device: Device, stream: StreamLike | bigint | null, action: () => T): T {
   const info = parseDevice(device);

@@ -28,7 +28,15 @@ export function listOf<T>(values: Iterable<T>, argument: string): T[] {
   return [...values];
 }
 
-/** A shape as a value: `ffi.Shape`. Immutable. */
+/**
+ * Represents a shape as a value: `ffi.Shape`. Immutable.
+ *
+ * @example
+ * ```ts
+ * import { Shape } from 'dlpack/tvm-ffi';
+ * console.log(new Shape([2, 3]).size, String(new Shape([2, 3]))); // 6 Shape(2, 3)
+ * ```
+ */
 export class Shape implements Iterable<number> {
   /** The lengths. */
   readonly dims: readonly number[];
@@ -67,8 +75,14 @@ export class Shape implements Iterable<number> {
 }
 
 /**
- * An element type as a value: `DLDataType`. `'void'` is the type of a function without a result. A type that this package does
- * not know has a name such as `'unknown(99, 8, 1)'`.
+ * Represents an element type as a value: `DLDataType`. `'void'` is the type of a function without a result. A type that
+ * this package does not know has a name such as `'unknown(99, 8, 1)'`.
+ *
+ * @example
+ * ```ts
+ * import { DataType } from 'dlpack/tvm-ffi';
+ * console.log(new DataType('f32').name, new DataType('float32').bits); // float32 32
+ * ```
  */
 export class DataType implements DLDataType {
   /** The dtype, such as `float32`. */
@@ -131,7 +145,15 @@ function nameOf(code: number, bits: number, lanes: number): DataType['name'] {
   }
 }
 
-/** A device as a value: `DLDevice`. */
+/**
+ * Represents a device as a value: `DLDevice`.
+ *
+ * @example
+ * ```ts
+ * import { DeviceValue } from 'dlpack/tvm-ffi';
+ * console.log(new DeviceValue('cuda:1').id); // 1
+ * ```
+ */
 export class DeviceValue implements DLDevice {
   /** A device type that this package does not know has a name such as `'unknown(77):0'`. */
   readonly name: Device | `unknown(${number}):${number}`;
@@ -169,7 +191,15 @@ function deviceName(type: number, id: number): DeviceValue['name'] {
 /** What a structural mutation returns for a value that it leaves as it is. */
 export const UNCHANGED: unique symbol = Symbol.for('tvm_ffi.unchanged') as never;
 
-/** An address without an owner: `void*`. */
+/**
+ * Represents an address without an owner: `void*`.
+ *
+ * @example
+ * ```ts
+ * import { OpaquePointer } from 'dlpack/tvm-ffi';
+ * console.log(new OpaquePointer(4096n).address); // 4096n
+ * ```
+ */
 export class OpaquePointer {
   constructor(
     /** The address. */
@@ -181,7 +211,16 @@ export class OpaquePointer {
   }
 }
 
-/** Passes an object so that the callee may take it over instead of sharing it: `ObjectRValueRef`. */
+/**
+ * Passes an object so that the callee may take it over instead of sharing it: `ObjectRValueRef`.
+ *
+ * @example
+ * ```ts
+ * import { List, RValue, toFunction } from 'dlpack/tvm-ffi';
+ * const length = toFunction((list: List) => list.length);
+ * console.log(length(new RValue(new List([1, 2])))); // 2
+ * ```
+ */
 export class RValue {
   constructor(
     /** The value that moves. */
@@ -189,7 +228,17 @@ export class RValue {
   ) {}
 }
 
-/** Passes any JavaScript value as an object that native code can only hold and pass on. It comes back as that value. */
+/**
+ * Passes any JavaScript value as an object that native code can only hold and pass on. It comes back as that value.
+ *
+ * @example
+ * ```ts
+ * import { getGlobalFunc, Opaque } from 'dlpack/tvm-ffi';
+ * const key = Symbol('mine');
+ * const [same] = getGlobalFunc('ffi.Array')(new Opaque(key)) as unknown[];
+ * console.log(same === key); // true
+ * ```
+ */
 export class Opaque {
   constructor(
     /** The value. */

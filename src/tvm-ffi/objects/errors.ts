@@ -41,6 +41,16 @@ const kinds = new Map<object, string>();
 /**
  * Connects a kind of native errors with a JavaScript class: native code sees errors of the class, and of classes derived
  * from it, as this kind, and errors of this kind become objects of the class.
+ *
+ * @param kind - The name of the kind, such as `'QuotaError'`.
+ * @param errorClass - A class derived from Error.
+ * @throws ArgumentTypeError for anything else.
+ * @example
+ * ```ts
+ * import { getGlobalFunc, registerError, registerGlobalFunc } from 'dlpack/tvm-ffi';
+ * class QuotaError extends Error {}
+ * registerError('QuotaError', QuotaError); // native code and Python see the kind QuotaError
+ * ```
  */
 export function registerError(kind: string, errorClass: ErrorClass): void {
   if (typeof kind !== 'string' || kind === '') throw new ArgumentTypeError('kind', 'the name of a kind', kind);

@@ -27,6 +27,23 @@ type HostObject = Record<string, unknown>;
  * Defines a type under a key for the objects of a class, for the whole process. Native code and Python can hold the
  * objects, and use their fields and methods on the JavaScript thread that registered the type. Arguments are checked
  * before the key is taken; only if memory runs out after that, the key stays taken.
+ *
+ * @param key - The key of the type, which no other type has.
+ * @param objectClass - The class, which has no type yet.
+ * @param options - The properties that native code may use as fields (`fields`) and the methods that it may call
+ *   (`methods`); none when absent.
+ * @throws ArgumentTypeError for anything but a key, a class and names.
+ * @throws ArgumentValueError for a key or a class that is registered, and a name that is repeated.
+ * @throws LoadError without libtvm_ffi, and TVMFFIError if it refuses the type.
+ * @example
+ * ```ts
+ * import { getGlobalFunc, registerObject } from 'dlpack/tvm-ffi';
+ * class Point {
+ *   constructor(public x: number, public y: number) {}
+ * }
+ * registerObject('page.Point', Point, { fields: ['x', 'y'] });
+ * console.log(getGlobalFunc('ffi.ReprPrint')(new Point(1, 2))); // page.Point(x=1, y=2)
+ * ```
  */
 export function registerObject(
   key: string,

@@ -11,15 +11,31 @@ import { describeType, findType } from './types.js';
 export interface ObjectClass<T extends object = object> {
   /** Calls the constructor that the type registered. */
   new (...args: unknown[]): FFIObject & T;
-  /** Makes an object from the values of its fields. Fields with a default may be omitted. */
+  /**
+   * Makes an object from the values of its fields. Fields with a default may be omitted.
+   *
+   * @param fields - The values by name.
+   */
   fromFields(fields: Partial<T>): FFIObject & T;
   /** What its objects inherit. */
   readonly prototype: FFIObject & T;
 }
 
 /**
- * The class of a type that native code registered under a key. Its constructor calls the type's constructor, and its
- * objects have the fields and methods that the type declares. `T` describes them.
+ * Returns the class of a type that native code registered under a key. Its constructor calls the type's constructor,
+ * and its objects have the fields and methods that the type declares. `T` describes them.
+ *
+ * @param key - The key, such as `'testing.TestIntPair'`.
+ * @returns The class, the same one each time. The class of a derived type is a derived class.
+ * @throws ArgumentTypeError for a key that is no string, ArgumentValueError for one that is not registered, and
+ *   LoadError without libtvm_ffi.
+ * @example
+ * ```ts fragment: needs a library that registers the type
+ * import { objectClass } from 'dlpack/tvm-ffi';
+ * const IntPair = objectClass<{ readonly a: number; readonly b: number }>('testing.TestIntPair');
+ * const pair = new IntPair(1, 2);
+ * console.log(pair.a + pair.b); // 3
+ * ```
  */
 export function objectClass<T extends object = Record<string, unknown>>(key: string): ObjectClass<T> {
   library();
@@ -29,7 +45,19 @@ export function objectClass<T extends object = Record<string, unknown>>(key: str
   return objectClasses.of(type) as unknown as ObjectClass<T>;
 }
 
-/** True when the native object of a value has the type with this key, or a type derived from it. */
+/**
+ * Tells whether the native object of a value has the type with this key, or a type derived from it.
+ *
+ * @param value - Any value.
+ * @param key - The key of a type, such as `'ffi.Module'`.
+ * @returns False for values that have no native object, and for keys that are not registered.
+ * @throws ArgumentTypeError for a key that is no string, and LoadError without libtvm_ffi.
+ * @example
+ * ```ts
+ * import { isInstance, List } from 'dlpack/tvm-ffi';
+ * console.log(isInstance(new List(), 'ffi.List'), isInstance([], 'ffi.List')); // true false
+ * ```
+ */
 export function isInstance(value: unknown, key: string): boolean {
   if (typeof key !== 'string') throw new ArgumentTypeError('key', 'the key of a type', key);
   if ((typeof value !== 'object' && typeof value !== 'function') || value === null) return false;
