@@ -8,11 +8,27 @@ import type { Pointer } from './pointer.js';
 
 /** Reads and writes the elements of a span, as a C++ accessor policy does. */
 export interface Accessor<V, H> {
-  /** The value `offset` elements after the handle. */
+  /**
+   * Returns the value `offset` elements after the handle.
+   *
+   * @param handle - The handle of the span.
+   * @param offset - In elements, zero or more.
+   */
   read(handle: H, offset: number): V;
-  /** Writes the value. Absent if values cannot be written. */
+  /**
+   * Writes the value. Absent if values cannot be written.
+   *
+   * @param handle - The handle of the span.
+   * @param offset - In elements, zero or more.
+   * @param value - The value to write.
+   */
   write?(handle: H, offset: number, value: V): void;
-  /** The handle `offset` elements further, for `submdspan`. */
+  /**
+   * Returns the handle `offset` elements further, for `submdspan`.
+   *
+   * @param handle - The handle of the span.
+   * @param offset - In elements, zero or more.
+   */
   offset(handle: H, offset: number): H;
 }
 
@@ -30,7 +46,19 @@ const pointerAccessor: PointerAccessor<ElementType> = Object.freeze({
   offset: (handle: Pointer, offset: number) => handle.plus(offset),
 });
 
-/** The default accessor of spans. */
+/**
+ * Returns the default accessor of spans, which reads and writes elements as they are.
+ *
+ * @returns The accessor, the same object each time.
+ * @example
+ * ```ts
+ * import { defaultAccessor, extents, hostMdspan, pointerTo } from 'dlpack/mdspan';
+ * const { read, offset } = defaultAccessor<'float64'>();
+ * const accessor = { offset, read: (handle: Parameters<typeof read>[0], i: number) => read(handle, i) / 2 };
+ * const halves = hostMdspan(pointerTo(new Float64Array([2, 4])), extents(2), { accessor });
+ * console.log([...halves]); // [1, 2]
+ * ```
+ */
 export function defaultAccessor<D extends ElementType>(): PointerAccessor<D> {
   return pointerAccessor as unknown as PointerAccessor<D>;
 }

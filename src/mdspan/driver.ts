@@ -4,13 +4,30 @@ import { ArgumentTypeError, isUsable, UnsupportedDeviceError } from '../errors.j
 
 /** Knows which device an address belongs to. `dlpack/cuda` is one. */
 export interface PointerDriver {
-  /** The number of the device that an address belongs to (`cuPointerGetAttributes`), or null. */
+  /**
+   * Returns the number of the device that an address belongs to (`cuPointerGetAttributes`), or null.
+   *
+   * @param address - Any address.
+   */
   deviceOrdinal(address: bigint): number | null;
 }
 
 let driver: PointerDriver | null = null;
 
-/** Registers a driver; null removes it. */
+/**
+ * Registers the driver that finds the device of an address. `dlpack/cuda` registers its own.
+ *
+ * @param next - The driver; null removes it.
+ * @throws ArgumentTypeError for anything else.
+ * @example
+ * ```ts
+ * import { DLPACK_DEVICE } from 'dlpack';
+ * import { deviceMdspan, extents, setPointerDriver } from 'dlpack/mdspan';
+ * setPointerDriver({ deviceOrdinal: () => 1 });
+ * console.log(deviceMdspan(4096n, extents(2), { dtype: 'float32' })[DLPACK_DEVICE]().id); // 1
+ * setPointerDriver(null);
+ * ```
+ */
 export function setPointerDriver(next: PointerDriver | null): void {
   if (next !== null && !(isUsable(next) && typeof next.deviceOrdinal === 'function')) {
     throw new ArgumentTypeError('driver', 'an object with deviceOrdinal(), or null', next);

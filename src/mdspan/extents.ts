@@ -52,7 +52,19 @@ export class DynamicLength<I extends Integer = Integer> {
   ) {}
 }
 
-/** Marks a length as known only at run time. With a bigint the extents are exact beyond 2^53 - 1. */
+/**
+ * Marks a length as known only at run time. With a bigint the extents are exact beyond 2^53 - 1.
+ *
+ * @param length - The length, an integer of zero or more.
+ * @returns A length for {@link extents}.
+ * @throws ArgumentTypeError for anything but an integer, and ArgumentValueError for a negative or too large one.
+ * @example
+ * ```ts
+ * import { dynamic, extents } from 'dlpack/mdspan';
+ * const rows = Number('2');
+ * console.log(String(extents(dynamic(rows), 3))); // extents(dynamic(2), 3)
+ * ```
+ */
 export function dynamic(length: number): DynamicLength<number>;
 export function dynamic(length: Integer): DynamicLength<Integer>;
 export function dynamic(length: Integer): DynamicLength {
@@ -91,7 +103,16 @@ export type LengthsOf<L extends readonly (Integer | DynamicLength)[]> = {
   readonly [Axis in keyof L]: L[Axis] extends number ? L[Axis] : L[Axis] extends DynamicLength<infer I> ? I : Integer;
 };
 
-/** The lengths of the axes, as `std::extents` has them. */
+/**
+ * Holds the lengths of the axes, as `std::extents` does.
+ *
+ * @example
+ * ```ts
+ * import { extents } from 'dlpack/mdspan';
+ * const e = extents(2, 3);
+ * console.log(e.rank, e.size, e.staticExtent(1)); // 2 6 3
+ * ```
+ */
 export class Extents<S extends BigShape = NumberShape> {
   /** The length of each axis, in a frozen array. */
   readonly lengths: S;
@@ -134,18 +155,32 @@ export class Extents<S extends BigShape = NumberShape> {
     return productOf(this.lengths) as IntegerOf<S>;
   }
 
-  /** The length of one axis. */
+  /**
+   * Returns the length of one axis.
+   *
+   * @param axis - The number of the axis, from 0.
+   * @throws IndexError for an axis that does not exist.
+   */
   extent(axis: number): IntegerOf<S> {
     return this.lengths[this.checkAxis(axis)] as IntegerOf<S>;
   }
 
-  /** The length of one axis when it is static, null when it is dynamic. */
+  /**
+   * Returns the length of one axis when it is static, null when it is dynamic.
+   *
+   * @param axis - The number of the axis, from 0.
+   * @throws IndexError for an axis that does not exist.
+   */
   staticExtent(axis: number): IntegerOf<S> | null {
     const at = this.checkAxis(axis);
     return this.#isStatic[at] === true ? (this.lengths[at] as IntegerOf<S>) : null;
   }
 
-  /** True when the lengths are equal. Static lengths and the index type do not matter. */
+  /**
+   * Tells whether the lengths are equal. Static lengths and the index type do not matter.
+   *
+   * @param other - Other extents.
+   */
   equals(other: Extents<BigShape>): boolean {
     return (
       other instanceof Extents &&
@@ -154,12 +189,22 @@ export class Extents<S extends BigShape = NumberShape> {
     );
   }
 
-  /** The same lengths with another index type, which must be able to hold them. */
+  /**
+   * Makes extents of the same lengths with another index type, which must be able to hold them.
+   *
+   * @param indexType - Such as `'int32'`; `'uint64'` for extents that were not made here.
+   * @throws ArgumentValueError for an unknown type, and for a length or a number of elements that it cannot hold.
+   */
   withIndexType(indexType: IndexType): Extents<S> {
     return new Extents(this.lengths, this.#isStatic, indexType, this.usesBigInt);
   }
 
-  /** Throws unless `axis` is a valid axis. */
+  /**
+   * Returns `axis` if it is a valid axis.
+   *
+   * @param axis - The number of an axis, from 0.
+   * @throws IndexError for an axis that does not exist.
+   */
   checkAxis(axis: number): number {
     if (!Number.isInteger(axis) || axis < 0 || axis >= this.lengths.length) {
       throw new IndexError(
@@ -170,7 +215,13 @@ export class Extents<S extends BigShape = NumberShape> {
     return axis;
   }
 
-  /** Throws unless the index type can hold `value`. */
+  /**
+   * Returns `value` if the index type can hold it.
+   *
+   * @param value - An integer.
+   * @param argument - What it is called in the error.
+   * @throws ArgumentValueError if the index type cannot hold it.
+   */
   checkIndex<I extends Integer>(value: I, argument: string): I {
     const limit = indexLimits[this.indexType];
     const isExact = this.usesBigInt && limit === Number.MAX_SAFE_INTEGER ? isInt64(value) : Number.isSafeInteger(value);
@@ -188,7 +239,20 @@ export class Extents<S extends BigShape = NumberShape> {
 
 const isDynamic = (length: unknown): length is DynamicLength => isA(length, DynamicLength);
 
-/** Extents of literal and {@link dynamic} lengths: `extents(2, 3)`, `extents(dynamic(n), 3)`, `extents()` for rank 0. */
+/**
+ * Makes extents of literal and {@link dynamic} lengths: `extents(2, 3)`, `extents(dynamic(n), 3)`, `extents()` for rank
+ * 0.
+ *
+ * @param lengths - One length for each axis. With a bigint among them, integers are exact up to 2^63 - 1.
+ * @returns Extents whose type has the literal lengths.
+ * @throws ArgumentTypeError for anything but integers, ArgumentValueError for a negative or too large one, and
+ *   LayoutError for too many axes or elements.
+ * @example
+ * ```ts
+ * import { extents } from 'dlpack/mdspan';
+ * console.log(extents(2, 3).lengths); // [2, 3]
+ * ```
+ */
 export function extents<const L extends readonly (Integer | DynamicLength)[]>(
   ...lengths: L & { readonly [Axis in keyof L]: CheckedLength<L[Axis]> }
 ): Extents<LengthsOf<L>> {
@@ -206,7 +270,19 @@ export function extents<const L extends readonly (Integer | DynamicLength)[]>(
 /** Dynamic lengths of the same rank. */
 export type DimsOf<L extends BigShape> = { readonly [Axis in keyof L]: L[Axis] extends number ? number : Integer };
 
-/** Extents that are all dynamic. A tuple keeps its rank in the type. */
+/**
+ * Makes extents that are all dynamic. A tuple keeps its rank in the type.
+ *
+ * @param lengths - One length for each axis. With a bigint among them, integers are exact up to 2^63 - 1.
+ * @returns Extents of these lengths.
+ * @throws ArgumentTypeError for anything but integers, ArgumentValueError for a negative or too large one, and
+ *   LayoutError for too many axes or elements.
+ * @example
+ * ```ts
+ * import { dims } from 'dlpack/mdspan';
+ * console.log(String(dims([2, 3]))); // extents(dynamic(2), dynamic(3))
+ * ```
+ */
 export function dims<const L extends BigShape>(lengths: L): Extents<DimsOf<L>> {
   const usesBigInt =
     isUsable(lengths) && Array.isArray(lengths) && lengths.some((length) => typeof length === 'bigint');

@@ -74,13 +74,50 @@ export type FromDLTensor<K extends SpanKind> = <
   options: FromDLTensorOptions<D, R, L, B>,
 ) => SpanOf<K, D, ImportedShape<R, B>, MappingFor<L, ImportedShape<R, B>>, PointerAccessor<D>>;
 
-/** A span of a DLTensor on the CPU. */
+/**
+ * Makes a span of a DLTensor on the CPU, with the checks of the C++ library.
+ *
+ * @param tensor - The fields of a DLTensor, such as `toDLPackTensor(span).get()`.
+ * @param options - The element type and the number of axes that you expect (any number when absent), the layout
+ *   (`layoutStrideRelaxed` when absent), whether elements are constant and integers may be bigints (both false when
+ *   absent).
+ * @returns A span that shares the memory and owns nothing.
+ * @throws ArgumentTypeError or ArgumentValueError for a field or an option that is missing or impossible, or another
+ *   number of axes.
+ * @throws UnsupportedDTypeError for another dtype, and UnsupportedDeviceError for another device.
+ * @throws LayoutError for strides that the layout does not have, and BufferError for misaligned memory.
+ * @example
+ * ```ts
+ * import { extents, hostMdspan, toDLPackTensor, toHostMdspan } from 'dlpack/mdspan';
+ * using dl = toDLPackTensor(hostMdspan(new Int32Array([1, 2, 3, 4]), extents(2, 2)));
+ * const span = toHostMdspan(dl.get(), { dtype: 'int32', rank: 2 });
+ * console.log(span.get(1, 0)); // 3
+ * ```
+ */
 export const toHostMdspan = ((tensor, options) => toMdspan('host', tensor, options)) as FromDLTensor<'host'>;
 
-/** A span of a DLTensor on a CUDA device. */
+/**
+ * Makes a span of a DLTensor on a CUDA device, with the checks of the C++ library.
+ *
+ * @param tensor - The fields of a DLTensor, such as `toDLPackTensor(span).get()`.
+ * @param options - The element type and the number of axes that you expect (any number when absent), the layout
+ *   (`layoutStrideRelaxed` when absent), whether elements are constant and integers may be bigints (both false when
+ *   absent).
+ * @returns A span that shares the memory and owns nothing.
+ * @throws As `toHostMdspan` does.
+ */
 export const toDeviceMdspan = ((tensor, options) => toMdspan('device', tensor, options)) as FromDLTensor<'device'>;
 
-/** A span of a DLTensor in CUDA managed memory. */
+/**
+ * Makes a span of a DLTensor in CUDA managed memory, with the checks of the C++ library.
+ *
+ * @param tensor - The fields of a DLTensor, such as `toDLPackTensor(span).get()`.
+ * @param options - The element type and the number of axes that you expect (any number when absent), the layout
+ *   (`layoutStrideRelaxed` when absent), whether elements are constant and integers may be bigints (both false when
+ *   absent).
+ * @returns A span that shares the memory and owns nothing.
+ * @throws As `toHostMdspan` does.
+ */
 export const toManagedMdspan = ((tensor, options) => toMdspan('managed', tensor, options)) as FromDLTensor<'managed'>;
 
 type Options = FromDLTensorOptions<ElementType, number, LayoutPolicy, boolean>;

@@ -65,11 +65,21 @@ export abstract class StridesMapping<S extends BigShape> implements StridedMappi
     this.requiredSpanSize = size as IntegerOf<S>;
   }
 
+  /**
+   * Returns the stride of one axis, in elements.
+   *
+   * @param axis - The number of the axis, from 0.
+   * @throws IndexError for an axis that does not exist.
+   */
   stride(axis: number): IntegerOf<S> {
     return this.strides[this.extents.checkAxis(axis)] as IntegerOf<S>;
   }
 
-  /** The offset of an element, in elements. */
+  /**
+   * Returns the offset of an element, in elements. The indices are not compared with the lengths.
+   *
+   * @param index - One index for each axis.
+   */
   offsetAt(...index: PerAxis<S>): IntegerOf<S> {
     if (this.extents.usesBigInt) return this.#exactOffsetAt(index) as IntegerOf<S>;
     let offset = this.offset as number;
@@ -87,7 +97,12 @@ export abstract class StridesMapping<S extends BigShape> implements StridedMappi
     return offset;
   }
 
-  /** True when both mappings are equal: the same extents, strides and offset. */
+  /**
+   * Tells whether both mappings are equal: the same extents, strides and offset.
+   *
+   * @param other - Another mapping.
+   * @throws ArgumentTypeError for anything but a mapping, and LayoutError for one without strides.
+   */
   equals(other: LayoutMapping<BigShape>): boolean {
     checkIsMapping(other);
     if (!this.extents.equals(other.extents)) return false;
@@ -97,7 +112,7 @@ export abstract class StridesMapping<S extends BigShape> implements StridedMappi
   }
 }
 
-/** Row-major: the last axis has stride 1. */
+/** Maps indices row-major: the last axis has stride 1. Made by {@link layoutRight}. */
 export class RightMapping<S extends BigShape = NumberShape> extends StridesMapping<S> {
   /** The name of the layout policy. */
   readonly layout = 'layoutRight';
@@ -109,7 +124,7 @@ export class RightMapping<S extends BigShape = NumberShape> extends StridesMappi
   declare readonly isStrided: true;
 }
 
-/** Column-major: the first axis has stride 1. */
+/** Maps indices column-major: the first axis has stride 1. Made by {@link layoutLeft}. */
 export class LeftMapping<S extends BigShape = NumberShape> extends StridesMapping<S> {
   /** The name of the layout policy. */
   readonly layout = 'layoutLeft';
@@ -121,7 +136,9 @@ export class LeftMapping<S extends BigShape = NumberShape> extends StridesMappin
   declare readonly isStrided: true;
 }
 
-/** Any positive strides without overlap, as `std::layout_stride` has them. */
+/**
+ * Maps indices with any positive strides without overlap, as `std::layout_stride` does. Made by {@link layoutStride}.
+ */
 export class StrideMapping<S extends BigShape = NumberShape> extends StridesMapping<S> {
   /** The name of the layout policy. */
   readonly layout = 'layoutStride';
@@ -182,21 +199,60 @@ function checkExtents(extents: Extents<BigShape>): void {
   if (!isA(extents, Extents)) throw new ArgumentTypeError('extents', 'extents(...) or dims(...)', extents);
 }
 
-/** Row-major: the last axis is contiguous. */
+/**
+ * Makes a row-major layout: the last axis is contiguous.
+ *
+ * @param extents - The lengths of the axes.
+ * @returns The mapping from indices to offsets.
+ * @throws ArgumentTypeError for anything but extents.
+ * @example
+ * ```ts
+ * import { extents, layoutRight } from 'dlpack/mdspan';
+ * const layout = layoutRight(extents(2, 3));
+ * console.log(layout.strides, layout.offsetAt(1, 2)); // [3, 1] 5
+ * ```
+ */
 export function layoutRight<S extends BigShape>(extents: Extents<S>): RightMapping<S> {
   checkExtents(extents);
   const axes = extents.lengths.map((_, axis) => axis).reverse();
   return new RightMapping(extents, packedStrides(extents, axes), 0);
 }
 
-/** Column-major: the first axis is contiguous. */
+/**
+ * Makes a column-major layout: the first axis is contiguous.
+ *
+ * @param extents - The lengths of the axes.
+ * @returns The mapping from indices to offsets.
+ * @throws ArgumentTypeError for anything but extents.
+ * @example
+ * ```ts
+ * import { extents, layoutLeft } from 'dlpack/mdspan';
+ * const layout = layoutLeft(extents(2, 3));
+ * console.log(layout.strides, layout.offsetAt(1, 2)); // [1, 2] 5
+ * ```
+ */
 export function layoutLeft<S extends BigShape>(extents: Extents<S>): LeftMapping<S> {
   checkExtents(extents);
   const axes = extents.lengths.map((_, axis) => axis);
   return new LeftMapping(extents, packedStrides(extents, axes), 0);
 }
 
-/** A layout with positive strides, in which every index has its own element. */
+/**
+ * Makes a layout with positive strides, in which every index has its own element.
+ *
+ * @param extents - The lengths of the axes.
+ * @param strides - One for each axis, in elements.
+ * @returns The mapping from indices to offsets.
+ * @throws ArgumentTypeError for anything but extents and integers, and ArgumentValueError for strides that are not
+ *   positive.
+ * @throws LayoutError for strides with which two indices share an element.
+ * @example
+ * ```ts
+ * import { extents, layoutStride } from 'dlpack/mdspan';
+ * const layout = layoutStride(extents(2, 3), [4, 1]); // rows with a gap
+ * console.log(layout.requiredSpanSize, layout.isExhaustive); // 7 false
+ * ```
+ */
 export function layoutStride<S extends BigShape>(extents: Extents<S>, strides: PerAxis<NoInfer<S>>): StrideMapping<S> {
   checkExtents(extents);
   const checked = checkedStrides(extents, strides);
@@ -230,7 +286,23 @@ function checkUnique({ lengths }: Extents<BigShape>, strides: readonly Integer[]
   }
 }
 
-/** A layout with any strides, including zero and negative ones, and with an offset for the index that is all zeros. */
+/**
+ * Makes a layout with any strides, including zero and negative ones, and with an offset for the index that is all
+ * zeros.
+ *
+ * @param extents - The lengths of the axes.
+ * @param strides - One for each axis, in elements.
+ * @param offset - The offset of the index that is all zeros; 0 when absent.
+ * @returns The mapping from indices to offsets.
+ * @throws ArgumentTypeError for anything but extents and integers, and ArgumentValueError for a negative offset.
+ * @throws LayoutError for an offset that is too small for negative strides.
+ * @example
+ * ```ts
+ * import { extents, layoutStrideRelaxed } from 'dlpack/mdspan';
+ * const reversed = layoutStrideRelaxed(extents(2, 3), [-3, -1], 5);
+ * console.log(reversed.offsetAt(0, 0), reversed.offsetAt(1, 2)); // 5 0
+ * ```
+ */
 export function layoutStrideRelaxed<S extends BigShape>(
   extents: Extents<S>,
   strides: PerAxis<NoInfer<S>>,

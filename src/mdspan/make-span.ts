@@ -164,14 +164,46 @@ function elementsOf(tensor: TensorView, options: AnyOptions): [Pointer, LayoutMa
   return [first.plus(-below), layoutStrideRelaxed(dims(shape), strides, below)];
 }
 
-/** A span of host memory: typed arrays, tensors on the CPU, pointers, addresses. */
+/**
+ * Makes a span of host memory: typed arrays, tensors on the CPU, pointers, addresses.
+ *
+ * @param source - What has the elements. An address is trusted.
+ * @param layout - Extents, which are row-major, or a mapping; those of the tensor when absent.
+ * @param options - The element type, whether elements are constant, or an accessor.
+ * @returns A span that shares the memory and owns nothing.
+ * @throws ArgumentTypeError for anything else, LayoutError for less memory than the layout needs, and
+ *   UnsupportedDeviceError for memory that is not on the host.
+ * @example
+ * ```ts
+ * import { extents, hostMdspan } from 'dlpack/mdspan';
+ * const span = hostMdspan(new Int32Array([0, 1, 2, 3, 4, 5]), extents(2, 3));
+ * console.log(span.get(1, 2)); // 5
+ * ```
+ */
 export const hostMdspan = ((source: unknown, layout?: SpanLayout, options: AnyOptions = {}) =>
   makeSpan('host', source, layout, options)) as HostSpanFactory;
 
-/** A span of memory on a CUDA device: tensors on `'cuda'`, pointers, addresses. JavaScript cannot read its elements. */
+/**
+ * Makes a span of memory on a CUDA device: tensors on `'cuda'`, pointers, addresses. JavaScript cannot read its
+ * elements.
+ *
+ * @param source - What has the elements. An address is trusted.
+ * @param layout - Extents, which are row-major, or a mapping; those of the tensor when absent.
+ * @param options - The element type, whether elements are constant, the number of the device, or an accessor.
+ * @returns A span that shares the memory and owns nothing.
+ * @throws As `hostMdspan` does, for memory that is not on a CUDA device.
+ */
 export const deviceMdspan = ((source: unknown, layout?: SpanLayout, options: AnyOptions = {}) =>
   makeSpan('device', source, layout, options)) as SpanFactory<'device'>;
 
-/** A span of CUDA managed memory: tensors on `'cuda_managed'`, pointers, addresses. */
+/**
+ * Makes a span of CUDA managed memory: tensors on `'cuda_managed'`, pointers, addresses.
+ *
+ * @param source - What has the elements. An address is trusted.
+ * @param layout - Extents, which are row-major, or a mapping; those of the tensor when absent.
+ * @param options - The element type, whether elements are constant, or an accessor.
+ * @returns A span that shares the memory and owns nothing.
+ * @throws As `hostMdspan` does, for memory that is not managed by CUDA.
+ */
 export const managedMdspan = ((source: unknown, layout?: SpanLayout, options: AnyOptions = {}) =>
   makeSpan('managed', source, layout, options)) as SpanFactory<'managed'>;

@@ -41,15 +41,27 @@ export interface LayoutMapping<S extends BigShape = NumberShape> {
   readonly isExhaustive: boolean;
   /** True when each axis has a constant distance between neighbours. */
   readonly isStrided: boolean;
-  /** The offset of an element, in elements, from 0 up to but not including {@link requiredSpanSize}. */
+  /**
+   * Returns the offset of an element, in elements, from 0 up to but not including {@link requiredSpanSize}.
+   *
+   * @param index - One index for each axis.
+   */
   offsetAt(...index: PerAxis<S>): IntegerOf<S>;
-  /** For `submdspan`, when strides cannot describe the part. */
+  /**
+   * Returns the mapping of a part, for `submdspan`, when strides cannot describe it.
+   *
+   * @param parts - What is taken of each axis.
+   */
   part?(parts: readonly AxisPart<IntegerOf<S>>[]): MappingPart;
 }
 
 /** A layout mapping with one stride for each axis. */
 export interface StridedMapping<S extends BigShape = NumberShape> extends LayoutMapping<S> {
-  /** Elements from one index of an axis to the next. */
+  /**
+   * Returns the elements from one index of an axis to the next.
+   *
+   * @param axis - The number of the axis, from 0.
+   */
   stride(axis: number): IntegerOf<S>;
 }
 

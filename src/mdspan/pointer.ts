@@ -72,7 +72,12 @@ export class Pointer<D extends ElementType = ElementType> {
     return base === null ? null : base + BigInt(this.byteOffset);
   }
 
-  /** The pointer moved by some elements. */
+  /**
+   * Makes a pointer some elements further.
+   *
+   * @param elements - How many elements; negative to go back.
+   * @throws ArgumentTypeError for anything but an integer, and LayoutError for a place outside of the memory.
+   */
   plus(elements: number): Pointer<D> {
     if (!Number.isSafeInteger(elements)) throw new ArgumentTypeError('elements', 'an integer', elements);
     const byteOffset = this.byteOffset + elements * this.element.storageBytes;
@@ -84,17 +89,30 @@ export class Pointer<D extends ElementType = ElementType> {
     return new Pointer(this.element, memoryOf(this), byteOffset, this.isReadOnly);
   }
 
-  /** The same position, but the elements cannot be written through this pointer. */
+  /** Makes a pointer to the same position through which the elements cannot be written. */
   asReadOnly(): Pointer<D> {
     return this.isReadOnly ? this : new Pointer(this.element, memoryOf(this), this.byteOffset, true);
   }
 
-  /** Reads the element at an offset. Host memory only. */
+  /**
+   * Reads the element at an offset. Host memory only.
+   *
+   * @param offset - In elements.
+   * @throws LayoutError for an offset outside of the memory, DisposedError for memory that its owner has released, and
+   *   BufferError for memory that JavaScript cannot read.
+   */
   read(offset: number): ElementValueOf<D> {
     return this.element.codec.read(this.#viewAt(offset), 0) as ElementValueOf<D>;
   }
 
-  /** Writes the element at an offset. Host memory only. */
+  /**
+   * Writes the element at an offset. Host memory only.
+   *
+   * @param offset - In elements.
+   * @param value - The value; an element type with several numbers takes an array.
+   * @throws ReadOnlyError if the elements are constant, and LayoutError for an offset outside of the memory.
+   * @throws ArgumentTypeError or ArgumentValueError for a value that the element type cannot hold.
+   */
   write(offset: number, value: ElementValueOf<D>): void {
     if (this.isReadOnly) throw new ReadOnlyError('Expected a writable span for set() but its elements are constant');
     this.element.codec.write(this.#viewAt(offset), 0, value);
@@ -137,8 +155,26 @@ const pointerNames: OptionNames<PointerOptions<ElementType>> = { dtype: true, re
 const addressNames: OptionNames<AddressOptions<ElementType>> = { ...pointerNames, size: true, deviceId: true };
 
 /**
- * A pointer to the first element of a typed array, an ArrayBuffer or a contiguous tensor. Unsafe for an address,
+ * Makes a pointer to the first element of a typed array, an ArrayBuffer or a contiguous tensor. Unsafe for an address,
  * because it is trusted and the caller must keep the memory alive.
+ *
+ * @param address - An address, with `dtype` and `size`.
+ * @param source - A typed array, an ArrayBuffer or a tensor whose bytes have another element type.
+ * @param tensor - A contiguous tensor.
+ * @param array - A typed array.
+ * @param options - The element type (that of the source when absent), whether elements are constant (`readonly`, false
+ *   when absent), and for an address the number of elements and of the CUDA device.
+ * @returns A pointer that shares the memory and owns nothing.
+ * @throws ArgumentTypeError for anything else, and ArgumentValueError for a dtype that the tensor does not have or an
+ *   impossible size.
+ * @throws LayoutError for a tensor with gaps, and BufferError for misaligned or detached memory.
+ * @throws UnsupportedDTypeError for an unknown element type.
+ * @example
+ * ```ts
+ * import { pointerTo } from 'dlpack/mdspan';
+ * const pointer = pointerTo(new Float32Array([1, 2, 3])).plus(1);
+ * console.log(pointer.read(0), pointer.available); // 2 2
+ * ```
  */
 export function pointerTo<D extends ElementType>(address: bigint, options: AddressOptions<D>): Pointer<D>;
 export function pointerTo<D extends ElementType>(

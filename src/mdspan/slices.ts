@@ -20,7 +20,21 @@ export class StridedSlice {
   ) {}
 }
 
-/** Selects every `stride`-th of the `extent` elements from `offset` on. */
+/**
+ * Selects every `stride`-th of the `extent` elements from `offset` on.
+ *
+ * @param slice - The first index (`offset`), how many indices it spans (`extent`), and the distance of those that it
+ *   takes (`stride`).
+ * @returns A slice for {@link submdspan}.
+ * @throws ArgumentTypeError for anything but an object, and ArgumentValueError for a number that is no integer of zero
+ *   or more, or a stride of 0.
+ * @example
+ * ```ts
+ * import { extents, hostMdspan, stridedSlice, submdspan } from 'dlpack/mdspan';
+ * const span = hostMdspan(new Int32Array([0, 1, 2, 3, 4, 5]), extents(6));
+ * console.log([...submdspan(span, stridedSlice({ offset: 1, extent: 5, stride: 2 }))]); // [1, 3, 5]
+ * ```
+ */
 export function stridedSlice(slice: { offset: number; extent: number; stride: number }): StridedSlice {
   if (!isUsable(slice)) {
     throw new ArgumentTypeError('slice', '{ offset, extent, stride }', slice);

@@ -85,17 +85,36 @@ export abstract class Mdspan<
     return (handle instanceof Pointer ? handle.element.name : null) as D;
   }
 
-  /** Returns the length of one axis. */
+  /**
+   * Returns the length of one axis.
+   *
+   * @param axis - The number of the axis, from 0.
+   * @throws IndexError for an axis that does not exist.
+   */
   extent(axis: number): IntegerOf<S> {
     return this.mapping.extents.extent(axis);
   }
 
-  /** Returns the stride of one axis, in elements. */
+  /**
+   * Returns the stride of one axis, in elements.
+   *
+   * @param axis - The number of the axis, from 0.
+   * @throws IndexError for an axis that does not exist, and LayoutError for a layout without strides.
+   */
   stride(axis: number): IntegerOf<S> {
     return stridesOf(this.mapping)[this.mapping.extents.checkAxis(axis)] as IntegerOf<S>;
   }
 
-  /** The producer side of the protocol: the same memory, not a copy. */
+  /**
+   * Exports the same memory, not a copy, as a producer of the protocol (docs/spec.md).
+   *
+   * @param request - What the consumer asks for; null for anything.
+   * @returns A managed tensor, or an external for native code.
+   * @throws ArgumentTypeError for a handle that is no pointer, and LayoutError for a layout without strides or with
+   *   elements outside of the memory.
+   * @throws DisposedError for memory that its owner has released, and BufferError or UnsupportedDeviceError for a
+   *   request that cannot be met.
+   */
   [DLPACK](request?: DLPackRequest | null): ManagedTensor | object {
     return produceSpan(this, readRequest(request));
   }
@@ -125,13 +144,24 @@ export abstract class ReachableMdspan<
   M extends LayoutMapping<S>,
   A,
 > extends Mdspan<D, S, M, A> {
-  /** Reads one element, with one index from zero for each axis. */
+  /**
+   * Reads one element, with one index from zero for each axis.
+   *
+   * @param index - One index for each axis.
+   * @throws IndexError for an index outside of the extents, and LayoutError for an offset outside of the memory.
+   */
   get(...index: PerAxis<S>): ValueOf<A> {
     const accessor = this.accessor as Accessor<unknown, never>;
     return accessor.read(this.dataHandle as never, offsetAt(this.mapping, index)) as ValueOf<A>;
   }
 
-  /** Writes one element: `set(i, j, value)`. */
+  /**
+   * Writes one element: `set(i, j, value)`.
+   *
+   * @param indexAndValue - One index for each axis, then the value.
+   * @throws IndexError for an index outside of the extents, and ReadOnlyError if the elements are constant.
+   * @throws ArgumentTypeError or ArgumentValueError for a value that the element type cannot hold.
+   */
   set(...indexAndValue: [...index: PerAxis<S>, value: ValueOf<A>]): void {
     const accessor = this.accessor as Accessor<unknown, never>;
     const index = indexAndValue.slice(0, -1) as unknown as PerAxis<S>;
@@ -162,7 +192,7 @@ export abstract class ReachableMdspan<
   }
 }
 
-/** A span of plain host memory. */
+/** Views plain host memory. Made by {@link hostMdspan}. */
 export class HostMdspan<
   D extends ElementType | null = ElementType | null,
   S extends BigShape = NumberShape,
@@ -173,7 +203,10 @@ export class HostMdspan<
   readonly kind = 'host';
 }
 
-/** A span of memory on a CUDA device. JavaScript cannot access its elements, so it has no `get` and no `set`. */
+/**
+ * Views memory on a CUDA device. JavaScript cannot access its elements, so it has no `get` and no `set`. Made by {@link
+ * deviceMdspan}.
+ */
 export class DeviceMdspan<
   D extends ElementType | null = ElementType | null,
   S extends BigShape = NumberShape,
@@ -184,7 +217,7 @@ export class DeviceMdspan<
   readonly kind = 'device';
 }
 
-/** A span of CUDA managed memory, which host and device can both access. */
+/** Views CUDA managed memory, which host and device can both access. Made by {@link managedMdspan}. */
 export class ManagedMdspan<
   D extends ElementType | null = ElementType | null,
   S extends BigShape = NumberShape,

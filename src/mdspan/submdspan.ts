@@ -37,8 +37,21 @@ export type PartOf<T extends AnyMdspan, P extends readonly unknown[]> =
     : never;
 
 /**
- * The part of a span that the slices select, one for each axis, without a copy. Row-major and column-major layouts stay
- * so where possible. Other parts of strided layouts are strided.
+ * Makes a span of the part that the slices select, without a copy. Row-major and column-major layouts stay so where
+ * possible. Other parts of strided layouts are strided.
+ *
+ * @param span - The whole.
+ * @param slices - One for each axis: an index, `[begin, end]`, a {@link stridedSlice}, or {@link fullExtent}.
+ * @returns A span that shares the memory.
+ * @throws ArgumentTypeError for anything but a span and slices, and IndexError for a slice outside of its axis or too
+ *   few of them.
+ * @throws LayoutError for a layout that has neither strides nor `part()`.
+ * @example
+ * ```ts
+ * import { extents, fullExtent, hostMdspan, submdspan } from 'dlpack/mdspan';
+ * const span = hostMdspan(new Int32Array([0, 1, 2, 3, 4, 5]), extents(2, 3));
+ * console.log([...submdspan(span, fullExtent, 1)]); // [1, 4]
+ * ```
  */
 export function submdspan<T extends AnyMdspan, const P extends SlicesFor<T['shape']>>(
   span: T,

@@ -69,7 +69,13 @@ export type WritableFields = { -readonly [Field in keyof DLTensorFields]: DLTens
  * values of the wrapper. It is a producer of the protocol while its fields match the span.
  */
 export interface OwnedDLTensor extends OwnedFields {
-  /** The producer side of the protocol (docs/spec.md). */
+  /**
+   * Exports the memory of the span as a producer of the protocol (docs/spec.md).
+   *
+   * @param request - What the consumer asks for; null for anything.
+   * @returns A managed tensor, or an external for native code.
+   * @throws BufferError if the fields no longer match the span.
+   */
   [DLPACK](request?: DLPackRequest | null): ManagedTensor | object;
   /** Names the device before an exchange (docs/spec.md). */
   [DLPACK_DEVICE](): DLDevice;
@@ -186,28 +192,44 @@ export class DLPackTensor {
     this.#fields = fieldsOf((span ?? null) as Mdspan | null);
   }
 
-  /** The DLTensor with writable fields: `DLTensor& get()`. The same object each time. */
+  /**
+   * Returns the DLTensor with writable fields: `DLTensor& get()`. The same object each time.
+   *
+   * @throws DisposedError after `dispose()` or `move()`.
+   */
   get(): OwnedDLTensor {
     this.#live();
     this.#tensor ??= makeTensor(() => this.#live(), false);
     return this.#tensor;
   }
 
-  /** The DLTensor with read-only fields: `const DLTensor& get() const`. The same object each time. */
+  /**
+   * Returns the DLTensor with read-only fields: `const DLTensor& get() const`. The same object each time.
+   *
+   * @throws DisposedError after `dispose()` or `move()`.
+   */
   getConst(): ConstDLTensor {
     this.#live();
     this.#constant ??= makeTensor(() => this.#live(), true);
     return this.#constant;
   }
 
-  /** A second wrapper of the same elements with its own storage. */
+  /**
+   * Makes a second wrapper of the same elements with its own storage.
+   *
+   * @throws DisposedError after `dispose()` or `move()`.
+   */
   copy(): DLPackTensor {
     const copy = new DLPackTensor();
     copy.#fields = copyFields(this.#live());
     return copy;
   }
 
-  /** A new wrapper that takes over this wrapper's storage. This wrapper has none until it is assigned again. */
+  /**
+   * Makes a wrapper that takes over this wrapper's storage. This wrapper has none until it is assigned again.
+   *
+   * @throws DisposedError after `dispose()` or `move()`.
+   */
   move(): DLPackTensor {
     const moved = new DLPackTensor();
     moved.#fields = this.#live();
@@ -215,7 +237,13 @@ export class DLPackTensor {
     return moved;
   }
 
-  /** Copies another wrapper's fields and storage into this one: `dl = other`. `dl.assign(other.move())` moves them. */
+  /**
+   * Copies another wrapper's fields and storage into this one: `dl = other`. `dl.assign(other.move())` moves them.
+   *
+   * @param other - The wrapper to copy from.
+   * @returns This wrapper.
+   * @throws ArgumentTypeError for anything but a wrapper, and DisposedError for one without storage.
+   */
   assign(other: DLPackTensor): this {
     if (typeof other !== 'object' || other === null || !(#fields in other)) {
       throw new ArgumentTypeError('other', 'a DLPackTensor', other);
@@ -252,8 +280,20 @@ export class DLPackTensor {
 }
 
 /**
- * A DLTensor view of a span, and the owner of its shape and strides. `byteOffset` is 0, because `data` is the address
- * of the element whose indices are all zero.
+ * Makes a DLTensor view of a span, and the owner of its shape and strides. `byteOffset` is 0, because `data` is the
+ * address of the element whose indices are all zero.
+ *
+ * @param span - A span over a pointer, whose layout has strides.
+ * @returns A wrapper that shares the memory of the elements and owns the shape and the strides. Dispose it.
+ * @throws ArgumentTypeError for anything but a span over a pointer, and LayoutError for a layout without strides or
+ *   with elements outside of the memory.
+ * @throws UnsupportedDeviceError for a device pointer of an unknown device, if no driver knows it.
+ * @example
+ * ```ts
+ * import { extents, hostMdspan, toDLPackTensor } from 'dlpack/mdspan';
+ * using dl = toDLPackTensor(hostMdspan(new Int32Array(6), extents(2, 3)));
+ * console.log(dl.get().strides); // BigInt64Array(2) [ 3n, 1n ]
+ * ```
  */
 export function toDLPackTensor(span: DescribableSpan): DLPackTensor {
   if (!isA(span, Mdspan)) throw new ArgumentTypeError('span', 'an mdspan', span);
