@@ -20,11 +20,22 @@ export interface ToPythonOptions {
 
 /** The memory of one Pyodide, shared with Python. */
 export interface PythonMemory {
-  /** A tensor in uninitialised memory of Python, which `toPython` shares. The last owner frees it. */
+  /**
+   * Allocates a tensor in uninitialised memory of Python, which `toPython` shares. The last owner frees it.
+   *
+   * @param shape - The lengths of the axes.
+   * @param dtype - The element type.
+   * @throws OutOfMemoryError if there is not enough memory, and UnsupportedDTypeError for an unknown dtype.
+   */
   empty<D extends DType>(shape: readonly number[], dtype: D): Tensor<D>;
   /**
-   * A Python object with `__dlpack__`, `__dlpack_device__` and `__buffer__`, for `numpy.from_dlpack`, `numpy.asarray` and
-   * `memoryview`. It shares a tensor in Python's memory, and copies any other tensor into it once.
+   * Makes a Python object with `__dlpack__`, `__dlpack_device__` and `__buffer__`, for `numpy.from_dlpack`,
+   * `numpy.asarray` and `memoryview`. It shares a tensor in Python's memory, and copies any other tensor into it once.
+   *
+   * @param tensor - The tensor. Python keeps it.
+   * @param options - Whether to copy; when absent, only a tensor outside Python's memory.
+   * @throws ArgumentTypeError for anything but a tensor, and BufferError if `copy: false` forbids a copy that is
+   *   needed.
    */
   // biome-ignore lint/suspicious/noExplicitAny: the class of Python objects belongs to Pyodide, in a version of its own
   toPython(tensor: Tensor | DLPackProducer, options?: ToPythonOptions): any;
@@ -35,6 +46,17 @@ const attached = new WeakMap<object, PythonMemory>();
 /**
  * Connects a Pyodide. From then on `fromDLPack(proxy)`, and every other consumer of the protocol, takes its Python objects
  * that have `__dlpack__` or a buffer, without a copy. The same Pyodide returns the same object.
+ *
+ * @param pyodide - What `await loadPyodide()` returned.
+ * @returns The memory of this Pyodide, the same object each time.
+ * @throws ArgumentTypeError for anything but a Pyodide.
+ * @example
+ * ```ts fragment: needs Pyodide
+ * import { fromDLPack } from 'dlpack';
+ * import { attach } from 'dlpack/pyodide';
+ * const python = attach(await loadPyodide());
+ * using x = fromDLPack(pyodide.globals.get('a')); // the memory of a NumPy array
+ * ```
  */
 export function attach(pyodide: PyodideLike): PythonMemory {
   if (!isUsable(pyodide) || typeof pyodide.runPython !== 'function' || typeof pyodide.toPy !== 'function') {

@@ -12,7 +12,11 @@ export interface PyodideProxy extends PyProxyLike {
   readonly type: string;
   /** Makes another proxy of the same object. */
   copy(): PyodideProxy;
-  /** Converts the object to JavaScript values. */
+  /**
+   * Converts the object to JavaScript values.
+   *
+   * @param options - How to convert, as the version of Pyodide describes it.
+   */
   // biome-ignore lint/suspicious/noExplicitAny: the options differ between versions
   toJs(options?: any): any;
 }
@@ -28,10 +32,19 @@ export interface PyDict extends PyProxyLike {
 
 /** A Pyodide, as `loadPyodide` returns it. */
 export interface PyodideLike {
-  /** Runs Python code and returns the value of its last expression. */
+  /**
+   * Runs Python code and returns the value of its last expression.
+   *
+   * @param code - The code.
+   * @param options - How to run it, as the version of Pyodide describes it.
+   */
   // biome-ignore lint/suspicious/noExplicitAny: the options differ between versions
   runPython(code: string, options?: any): any;
-  /** Converts a JavaScript value for Python. */
+  /**
+   * Converts a JavaScript value for Python.
+   *
+   * @param value - The value.
+   */
   // biome-ignore lint/suspicious/noExplicitAny: Pyodide converts anything
   toPy(value: any): any;
   /** The version of Pyodide. */

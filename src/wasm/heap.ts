@@ -94,8 +94,18 @@ const exportNames: OptionNames<ExportManagedOptions> = { versioned: 'boolean', c
 const structs = new WeakMap<Tensor, WasmStorage>();
 
 /**
- * The memory of one WebAssembly module. Tensors and views stay valid when the memory grows. Typed arrays do not: take
- * `.data` again after a call that may allocate.
+ * Holds the memory of one WebAssembly module. Tensors and views stay valid when the memory grows. Typed arrays do not:
+ * take `.data` again after a call that may allocate.
+ *
+ * @example
+ * ```ts
+ * import { WasmHeap } from 'dlpack/wasm';
+ * const memory = new WebAssembly.Memory({ initial: 1 }); // instance.exports.memory
+ * const heap = new WasmHeap({ memory });
+ * const x = heap.tensorAt(64, { shape: [2], dtype: 'float32' });
+ * x.fill(7);
+ * console.log(new Float32Array(memory.buffer, 64, 2).join()); // 7,7
+ * ```
  */
 export class WasmHeap {
   readonly #module: WasmModule;
@@ -112,12 +122,27 @@ export class WasmHeap {
     this.#module = new WasmModule(module, options.memory64 === true);
   }
 
-  /** A view of the tensor that a `DLTensor` describes. The module keeps the memory. */
+  /**
+   * Makes a view of the tensor that a `DLTensor` describes. The module keeps the memory.
+   *
+   * @param address - The address of the struct.
+   * @returns A view that shares the memory and owns nothing.
+   * @throws ArgumentTypeError for NULL or no address, LayoutError for a struct or elements outside of the memory, and
+   *   BufferError for a tensor on a device.
+   * @throws UnsupportedDTypeError or UnsupportedDeviceError for an unknown dtype or device.
+   */
   viewTensor(address: WasmAddress): TensorView {
     return new TensorView(this.#over(this.#read(this.#module.structAt(address), 0), undefined));
   }
 
-  /** A tensor over a `DLTensor` of the module, which `release` frees when the last owner is disposed. */
+  /**
+   * Makes a tensor over a `DLTensor` of the module, which `release` frees when the last owner is disposed.
+   *
+   * @param address - The address of the struct.
+   * @param options - The function that frees it.
+   * @returns A tensor that shares the memory.
+   * @throws ArgumentTypeError without `release`. Otherwise as `viewTensor` does; then the module still owns the tensor.
+   */
   importTensor(address: WasmAddress, options: ImportTensorOptions): Tensor {
     if (options !== undefined) checkOptions(options, importNames, '{ release: () => exports.tensor_free(address) }');
     const release = checkRelease(options?.release);
@@ -127,7 +152,17 @@ export class WasmHeap {
     return new Tensor(this.#over(this.#read(this.#module.structAt(address), 0), release));
   }
 
-  /** Takes over a `DLManagedTensorVersioned` of the module. Its deleter is called once, also if a check fails. */
+  /**
+   * Takes over a `DLManagedTensorVersioned` of the module. Its deleter is called once, also if a check fails.
+   *
+   * @param address - The address of the struct.
+   * @param options - The struct (`versioned`, true when absent), whether writes are refused (`readonly`, false when
+   *   absent), and what is called in place of the deleter (`release`).
+   * @returns A tensor that shares the memory and calls the deleter after its last owner.
+   * @throws VersionError for another major version of DLPack, and LoadError if the module does not export its table of
+   *   functions.
+   * @throws BufferError for a deleter that is no function of the module. Otherwise as `viewTensor` does.
+   */
   importManaged(address: WasmAddress, options: ImportManagedOptions = {}): Tensor {
     checkOptions(options, managedNames, '{ versioned: false }');
     const { versioned, readonly, release: given } = options;
@@ -150,7 +185,17 @@ export class WasmHeap {
     }
   }
 
-  /** A tensor over elements at an address of the module, which no struct describes. */
+  /**
+   * Makes a tensor over elements at an address of the module, which no struct describes.
+   *
+   * @param address - The address of the first element.
+   * @param options - The shape, the dtype, the strides (row-major when absent), whether writes are refused (false when
+   *   absent), and how the memory is released.
+   * @returns A tensor that shares the memory.
+   * @throws ArgumentTypeError for NULL or no address, and ArgumentTypeError, ArgumentValueError or LayoutError for an
+   *   impossible shape, elements outside of the memory, or an address that the dtype does not allow.
+   * @throws UnsupportedDTypeError for an unknown dtype.
+   */
   tensorAt<D extends DType>(address: WasmAddress, options: TensorAtOptions<D>): Tensor<D> {
     checkOptions(options, atNames, "{ shape: [2, 3], dtype: 'float32' }");
     const { shape: lengths, dtype, strides: steps, readonly, release: given } = options;
@@ -162,17 +207,37 @@ export class WasmHeap {
     return new Tensor<D>(this.#over({ layout, start }, release));
   }
 
-  /** A tensor in uninitialised memory of the module's `malloc`. The last owner calls the module's `free`. */
+  /**
+   * Allocates a tensor in uninitialised memory of the module's `malloc`. The last owner calls the module's `free`.
+   *
+   * @param shape - The lengths of the axes.
+   * @param dtype - The element type.
+   * @returns A tensor in the memory of the module, which exports share.
+   * @throws LoadError for a module without `malloc` and `free`, OutOfMemoryError if it has no memory left, and
+   *   ForeignError if it traps.
+   * @throws ArgumentTypeError, ArgumentValueError or LayoutError for an impossible shape, and UnsupportedDTypeError for
+   *   an unknown dtype.
+   */
   empty<D extends DType>(shape: readonly number[], dtype: D): Tensor<D> {
     return new Tensor<D>(this.#allocate(checkShape(shape), parseDType(dtype).name, 0));
   }
 
-  /** True for a tensor in this memory, which an export shares. */
+  /**
+   * Tells whether a tensor lies in this memory, so that an export shares it.
+   *
+   * @param tensor - Any tensor.
+   * @throws DisposedError for one that was disposed.
+   */
   includes(tensor: TensorView): boolean {
     return this.#isHere(descriptorOf(tensor));
   }
 
-  /** The address of the first element of a tensor in this memory. */
+  /**
+   * Returns the address of the first element of a tensor in this memory.
+   *
+   * @param tensor - A tensor for which `includes` is true.
+   * @throws BufferError for a tensor elsewhere, and DisposedError for one that was disposed.
+   */
   addressOf(tensor: TensorView): WasmAddress {
     const descriptor = descriptorOf(tensor);
     if (!this.#isHere(descriptor)) {
@@ -181,7 +246,14 @@ export class WasmHeap {
     return this.#module.addressOf(this.#dataOf(descriptor));
   }
 
-  /** A `DLTensor` of a tensor for calls of the module. Elements outside the module's memory are copied into it. */
+  /**
+   * Makes a `DLTensor` of a tensor for calls of the module. Elements outside the module's memory are copied into it.
+   *
+   * @param tensor - The tensor. It may be disposed before the export.
+   * @returns The address of the struct, and a tensor that shares the elements. Dispose it after the call.
+   * @throws BufferError for elements that start inside a byte, and DisposedError for a tensor that was disposed. For a
+   *   copy also as `empty` does.
+   */
   exportTensor<D extends DType>(tensor: TensorView<D>): WasmExport<D> {
     const { descriptor, block, address } = this.#write(tensor, 0, true, null);
     const owner = new Tensor<D>(descriptor);
@@ -192,8 +264,16 @@ export class WasmHeap {
   }
 
   /**
-   * A `DLManagedTensorVersioned` of a tensor that the module takes over: it calls the deleter when it has finished.
-   * Elements outside the module's memory are copied into it.
+   * Makes a `DLManagedTensorVersioned` of a tensor that the module takes over: it calls the deleter when it has
+   * finished. Elements outside the module's memory are copied into it.
+   *
+   * @param tensor - The tensor. It may be disposed before the module has finished.
+   * @param options - The struct (`versioned`, true when absent) and whether to copy (`copy`; when absent, only elements
+   *   outside the module's memory).
+   * @returns The address of the struct.
+   * @throws BufferError if `copy: false` forbids a copy that is needed, the struct cannot say that the tensor is
+   *   read-only, or elements start inside a byte.
+   * @throws LoadError for a module without `malloc`, `free` or a table of functions. Otherwise as `empty` does.
    */
   exportManaged(tensor: TensorView, options: ExportManagedOptions = {}): WasmAddress {
     checkOptions(options, exportNames, '{ versioned: false }');

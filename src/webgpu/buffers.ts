@@ -40,7 +40,23 @@ const names: OptionNames<FromGPUBufferOptions<DType>> = {
   release: true,
 };
 
-/** A tensor over a GPUBuffer, without a copy. */
+/**
+ * Makes a tensor over a GPUBuffer, without a copy.
+ *
+ * @param buffer - The buffer. It stays yours unless you pass `release`.
+ * @param options - The GPUDevice that made it, the dtype, the shape, the strides (row-major when absent), the first
+ *   byte (0 when absent), whether writes are refused (false when absent), and how it is released.
+ * @returns A tensor that shares the buffer.
+ * @throws ArgumentTypeError for anything but a GPUBuffer and its GPUDevice.
+ * @throws ArgumentTypeError, ArgumentValueError or LayoutError for an impossible shape, elements outside of the buffer,
+ *   or a first byte that the dtype does not allow.
+ * @throws UnsupportedDTypeError for an unknown dtype.
+ * @example
+ * ```ts fragment: needs a GPUDevice
+ * import { fromGPUBuffer } from 'dlpack/webgpu';
+ * const x = fromGPUBuffer(buffer, { device, dtype: 'float32', shape: [2, 3], release: () => buffer.destroy() });
+ * ```
+ */
 export function fromGPUBuffer<D extends DType>(buffer: GPUBufferLike, options: FromGPUBufferOptions<D>): Tensor<D> {
   const example = "{ device, dtype: 'float32', shape: [2, 3] }";
   if (!isUsable(buffer) || typeof buffer.size !== 'number' || typeof buffer.usage !== 'number') {
@@ -77,7 +93,19 @@ export interface GPUMemory {
   readonly byteOffset: number;
 }
 
-/** The memory of a tensor on WebGPU. It is valid while the tensor is; the buffer must not be destroyed or mapped. */
+/**
+ * Returns the memory of a tensor on WebGPU, for your own shaders. It is valid while the tensor is; the buffer must not
+ * be destroyed or mapped.
+ *
+ * @param tensor - A tensor on WebGPU.
+ * @returns The GPUBuffer, its GPUDevice, and the byte of the first element. The buffer is shared.
+ * @throws UnsupportedDeviceError for a tensor that is not on WebGPU, and DisposedError for one that was disposed.
+ * @example
+ * ```ts fragment: needs a GPUDevice
+ * import { gpuMemoryOf } from 'dlpack/webgpu';
+ * const { buffer, byteOffset } = gpuMemoryOf(x);
+ * ```
+ */
 export function gpuMemoryOf(tensor: TensorView): GPUMemory {
   const { storage, device, bitOffset } = descriptorOf(tensor);
   if (storage instanceof GpuStorage) {

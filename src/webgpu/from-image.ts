@@ -26,12 +26,23 @@ const names: OptionNames<FromImageOptions> = {
 };
 
 /**
- * The pixels of an image as a tensor of shape `[3, height, width]` on a GPUDevice: of a `VideoFrame`, an `ImageBitmap`, a
- * canvas, a video or image element, an `ImageData`, or a `GPUTexture` of the device. The caller may close or change the image
- * at once.
+ * Draws the pixels of an image into a tensor of shape `[3, height, width]` on a GPUDevice: of a `VideoFrame`, an
+ * `ImageBitmap`, a canvas, a video or image element, an `ImageData`, or a `GPUTexture` of the device. The caller may
+ * close or change the image at once.
  *
+ * @param source - The image.
+ * @param options - The device, and how the image becomes elements: dtype, order of the axes, size, fit, channels,
+ *   `mean` and `std`.
+ * @returns A new tensor on the device. It shares no memory with the image.
+ * @throws ArgumentTypeError or ArgumentValueError for anything but an image, a GPUDevice, and options that fit
+ *   together.
+ * @throws BufferError for an image without pixels, a texture of another kind, and a result that is larger than the
+ *   device allows.
+ * @throws OutOfMemoryError if there is not enough memory, DeviceLostError for a lost device, and ForeignError if WebGPU
+ *   fails.
  * @example
- * ```ts
+ * ```ts fragment: needs a page with WebGPU
+ * import { fromImage } from 'dlpack/webgpu';
  * const x = fromImage(video, { device, dtype: 'float16', height: 640, width: 640 }); // [3, 640, 640]
  * ```
  */

@@ -53,6 +53,20 @@ interface Image {
  * Draws a `float32`, `float16` or `uint8` tensor on a GPUDevice into a texture of the same size with usage
  * `RENDER_ATTACHMENT`. The tensor has one channel (grey), three, or four with alpha, and may be a view; a first axis of length
  * one is ignored. `mean` and `std` are those of {@link fromImage}: `value * std + mean` is drawn, from 0 to 1.
+ *
+ * @param source - The tensor.
+ * @param texture - The texture, of the same GPUDevice.
+ * @param options - The order of the axes (`layout`, `'CHW'` when absent), and `mean` (0 when absent) and `std` (1 when
+ *   absent).
+ * @throws ArgumentTypeError for anything but a texture, and BufferError for one of another kind or usage.
+ * @throws LayoutError for another shape than an image of the size of the texture.
+ * @throws UnsupportedDeviceError for a tensor that is not on WebGPU, UnsupportedDTypeError for another dtype, and
+ *   ForeignError if WebGPU fails.
+ * @example
+ * ```ts fragment: needs a page with WebGPU
+ * import { toTexture } from 'dlpack/webgpu';
+ * toTexture(x, texture, { mean: [0.5, 0.5, 0.5], std: [0.5, 0.5, 0.5] });
+ * ```
  */
 export function toTexture(source: DLPackSource, texture: GPUTextureLike, options: ImageLayout = {}): void {
   if (!isUsable(texture) || typeof texture.createView !== 'function' || typeof texture.usage !== 'number') {
@@ -74,7 +88,22 @@ export function toTexture(source: DLPackSource, texture: GPUTextureLike, options
   });
 }
 
-/** Draws a tensor onto a canvas, which gets the tensor's size, as {@link toTexture} does. The canvas has no other context. */
+/**
+ * Draws a tensor onto a canvas, which gets the tensor's size, as {@link toTexture} does. The canvas has no other context.
+ *
+ * @param source - The tensor.
+ * @param canvas - The canvas of a page, or an `OffscreenCanvas`.
+ * @param options - As for {@link toTexture}.
+ * @throws ArgumentTypeError for anything but a canvas, and BufferError for one that has another context.
+ * @throws LayoutError for another shape than an image.
+ * @throws UnsupportedDeviceError for a tensor that is not on WebGPU, UnsupportedDTypeError for another dtype, and
+ *   ForeignError if WebGPU fails.
+ * @example
+ * ```ts fragment: needs a page with WebGPU
+ * import { toCanvas } from 'dlpack/webgpu';
+ * toCanvas(x, canvas, { layout: 'HWC' });
+ * ```
+ */
 export function toCanvas(source: DLPackSource, canvas: CanvasLike, options: ImageLayout = {}): void {
   if (!isUsable(canvas) || typeof canvas.getContext !== 'function') {
     throw new ArgumentTypeError('canvas', 'a canvas or an OffscreenCanvas', canvas);
