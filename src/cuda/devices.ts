@@ -32,7 +32,17 @@ export function uuidOf(id: number): string {
   return describeDevice(id).uuid;
 }
 
-/** All devices; empty without a driver or a device. */
+/**
+ * All devices; empty without a driver or a device.
+ *
+ * @returns Their properties, in the driver's order; an empty array without a driver.
+ * @throws CudaError if the driver fails.
+ * @example
+ * ```ts
+ * import { devices } from 'dlpack/cuda';
+ * console.log(devices().map(({ device }) => device)); // ['cuda:0']
+ * ```
+ */
 export function devices(): CudaDevice[] {
   const found: CudaDevice[] = [];
   const count = countDevices();
@@ -69,7 +79,14 @@ export function parseCudaDevice(device: Device): DeviceInfo {
  * Free and total bytes of a device.
  *
  * @param device - `'cuda:0'` when absent.
+ * @returns The bytes that are free, and all.
  * @throws LoadError without a driver, and CudaError if there is no such device.
+ * @example
+ * ```ts
+ * import { memoryInfo } from 'dlpack/cuda';
+ * const { free, total } = memoryInfo('cuda:0');
+ * console.log(free <= total); // true
+ * ```
  */
 export function memoryInfo(device: Device = 'cuda:0'): {
   /** Bytes that can be allocated now. */
@@ -98,6 +115,13 @@ const isUsed = (id: number): boolean => cuda().isUsed(id);
  *
  * @param device - `'cuda:0'` when absent.
  * @throws CudaError if work on the device failed, and LoadError without a driver.
+ * @example
+ * ```ts
+ * import { Tensor } from 'dlpack';
+ * import { synchronize } from 'dlpack/cuda';
+ * Tensor.zeros([2, 3], 'float32', { device: 'cuda:0' });
+ * synchronize('cuda:0');
+ * ```
  */
 export function synchronize(device: Device = 'cuda:0'): void {
   const { id, name } = parseCudaDevice(device);

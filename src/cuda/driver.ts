@@ -25,6 +25,11 @@ const optionNames: OptionNames<DriverOptions> = { path: true };
  * @param options - `path`, the driver's file; `DLPACK_CUDA_DRIVER` or the system's driver when absent.
  * @throws LoadError if there is no driver. ArgumentTypeError if the path is no string, and ArgumentValueError if it
  *   names another driver than the loaded one.
+ * @example
+ * ```ts
+ * import { loadDriver } from 'dlpack/cuda';
+ * loadDriver(); // throws here, and not at the first tensor, if there is none
+ * ```
  */
 export function loadDriver(options: DriverOptions = {}): void {
   checkOptions(options, optionNames, "{ path: '/path/to/libcuda.so.1' }");

@@ -137,6 +137,14 @@ async function sourceOf(url: URL, { signal, maxBytes }: Opening): Promise<Source
  * @param options - How to map or read it; a read-only mapping when absent.
  * @returns A promise of the file. Its tensors share its memory.
  * @throws FileError if the system or the server refuses, and FileFormatError if the file breaks the format.
+ * @example
+ * ```ts
+ * import { Tensor } from 'dlpack';
+ * import { openSafetensors, writeSafetensors } from 'dlpack/files';
+ * await writeSafetensors('page.safetensors', { weight: Tensor.from([1, 2]) });
+ * using model = await openSafetensors('page.safetensors');
+ * console.log(model.names, model.get('weight').toArray()); // ['weight'] [1, 2]
+ * ```
  */
 export async function openSafetensors(source: FileSource, options: OpenOptions = {}): Promise<SafetensorsFile> {
   checkOptions(options, openNames, "{ mode: 'c' }");
@@ -145,11 +153,20 @@ export async function openSafetensors(source: FileSource, options: OpenOptions =
 }
 
 /**
- * As `openSafetensors`, at once.
+ * Opens a safetensors file as `openSafetensors` does, at once.
  *
  * @param path - A path or a `file:` URL.
  * @param options - As for `openSafetensors`, without a signal.
+ * @returns The file. Its tensors share its memory.
  * @throws As `openSafetensors` does.
+ * @example
+ * ```ts
+ * import { Tensor } from 'dlpack';
+ * import { openSafetensorsSync, writeSafetensors } from 'dlpack/files';
+ * await writeSafetensors('page-sync.safetensors', { weight: Tensor.from([1, 2]) });
+ * using model = openSafetensorsSync('page-sync.safetensors');
+ * console.log(model.info('weight').shape); // [2]
+ * ```
  */
 export function openSafetensorsSync(path: FilePath, options: OpenSyncOptions = {}): SafetensorsFile {
   checkOptions(options, openSyncNames, "{ mode: 'c' }");
@@ -228,6 +245,12 @@ function shards(opening: Opening): Kind<ShardIndex, SafetensorsFile> {
  * @param options - How to map or read it; a read-only mapping when absent.
  * @returns A promise of the file. Its tensors share its memory; `close()` releases it when they are gone.
  * @throws FileError if the system or the server refuses, and FileFormatError if the file breaks the format.
+ * @example
+ * ```ts fragment: needs a model
+ * import { openGguf } from 'dlpack/files';
+ * using model = await openGguf('model.gguf');
+ * console.log(model.metadata.get('general.architecture'), model.info(model.names[0]).quantization);
+ * ```
  */
 export async function openGguf(source: FileSource, options: OpenOptions = {}): Promise<GgufFile> {
   checkOptions(options, openNames, "{ mode: 'c' }");
@@ -235,10 +258,11 @@ export async function openGguf(source: FileSource, options: OpenOptions = {}): P
 }
 
 /**
- * As `openGguf`, at once.
+ * Opens a GGUF file as `openGguf` does, at once.
  *
  * @param path - A path or a `file:` URL.
  * @param options - As for `openGguf`, without a signal.
+ * @returns The file. Its tensors share its memory.
  * @throws As `openGguf` does.
  */
 export function openGgufSync(path: FilePath, options: OpenSyncOptions = {}): GgufFile {
@@ -257,7 +281,16 @@ const gguf: Kind<GgufHeader, GgufFile> = {
  *
  * @param source - A path, a URL, a File or a Blob.
  * @param options - How to map or read it; a read-only mapping when absent.
+ * @returns A promise of the file. Its tensors share its memory, except compressed and misaligned arrays.
  * @throws FileError if the system or the server refuses, and FileFormatError if the file breaks the format.
+ * @example
+ * ```ts
+ * import { Tensor } from 'dlpack';
+ * import { openNpz, writeNpz } from 'dlpack/files';
+ * await writeNpz('page.npz', { x: Tensor.from([1, 2]), y: Tensor.from([3]) });
+ * using file = await openNpz('page.npz');
+ * console.log(file.names, file.get('y').toArray()); // ['x', 'y'] [3]
+ * ```
  */
 export async function openNpz(source: FileSource, options: OpenNpzOptions = {}): Promise<NpzFile> {
   checkOptions(options, { ...openNames, ...npzNames }, "{ mode: 'c' }");
@@ -265,10 +298,11 @@ export async function openNpz(source: FileSource, options: OpenNpzOptions = {}):
 }
 
 /**
- * As `openNpz`, at once.
+ * Opens an npz file as `openNpz` does, at once.
  *
  * @param path - A path or a `file:` URL.
  * @param options - As for `openNpz`, without a signal.
+ * @returns The file. Its tensors share its memory, except compressed and misaligned arrays.
  * @throws As `openNpz` does.
  */
 export function openNpzSync(path: FilePath, options: OpenSyncOptions<OpenNpzOptions> = {}): NpzFile {
@@ -289,6 +323,14 @@ function npz(options: OpenSyncOptions<OpenNpzOptions>): Kind<Map<string, ZipMemb
  * @returns A promise of a tensor over the mapped file, or over memory that was read.
  * @throws FileError if the system or the server refuses, FileFormatError if the file breaks the format, and
  *   UnsupportedDTypeError for arrays of objects or text.
+ * @example
+ * ```ts
+ * import { Tensor } from 'dlpack';
+ * import { openNpy, writeNpy } from 'dlpack/files';
+ * await writeNpy('page.npy', Tensor.from([[1, 2], [3, 4]]));
+ * const x = await openNpy('page.npy');
+ * console.log(x.isReadOnly, x.toArray()); // true [[1, 2], [3, 4]]
+ * ```
  */
 export async function openNpy(source: FileSource, options: OpenNpyOptions = {}): Promise<Tensor> {
   checkOptions(options, { ...openNames, ...npyNames }, "{ mode: 'c' }");
@@ -296,10 +338,11 @@ export async function openNpy(source: FileSource, options: OpenNpyOptions = {}):
 }
 
 /**
- * As `openNpy`, at once.
+ * Opens the array of an npy file as `openNpy` does, at once.
  *
  * @param path - A path or a `file:` URL.
  * @param options - As for `openNpy`, without a signal.
+ * @returns A tensor over the mapped file.
  * @throws As `openNpy` does.
  */
 export function openNpySync(path: FilePath, options: OpenSyncOptions<OpenNpyOptions> = {}): Tensor {

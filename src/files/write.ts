@@ -68,10 +68,19 @@ interface Named {
 /**
  * Writes tensors as a safetensors file. The data, and tensors of a multiple of 64 bytes, start at a multiple of 64.
  *
+ * @param options - `metadata`, an object of strings, and `durable`; neither when absent. A signal stops the writing.
  * @param target - A path or a WritableStream, as for `writeNpy`.
  * @param tensors - Tensors by name: an object, a Map, or pairs.
- * @param options - `metadata`, an object of strings, and `durable`; neither when absent.
- * @throws ArgumentTypeError for metadata that is no plain object, and FileError as `writeNpy` does.
+ * @returns A promise that resolves when the file has its name.
+ * @throws ArgumentTypeError for anything but a target, tensors and strings as metadata, and FileError as `writeNpy`
+ *   does.
+ * @example
+ * ```ts
+ * import { Tensor } from 'dlpack';
+ * import { writeSafetensors } from 'dlpack/files';
+ * const weight = Tensor.from([[1, 2], [3, 4]], { dtype: 'bfloat16' });
+ * await writeSafetensors('page-written.safetensors', { weight }, { metadata: { format: 'pt' } });
+ * ```
  */
 export async function writeSafetensors(
   target: FileTarget,
@@ -101,10 +110,18 @@ export async function writeSafetensors(
 /**
  * Writes a tensor as an npy file. Column-major tensors keep their order.
  *
+ * @param options - `durable: true` waits until the data is on the disk; false when absent. A signal stops the writing.
  * @param target - A path, which is replaced when all is written, or a WritableStream.
  * @param tensor - A tensor on the host. You may dispose it meanwhile, but not write to it.
- * @param options - `durable: true` waits until the data is on the disk; false when absent.
+ * @returns A promise that resolves when the file has its name.
  * @throws FileError if the system refuses; the old file is then still there.
+ * @example
+ * ```ts
+ * import { Tensor } from 'dlpack';
+ * import { openNpy, writeNpy } from 'dlpack/files';
+ * await writeNpy('page-written.npy', Tensor.from([1, 2], { dtype: 'float32' }));
+ * console.log((await openNpy('page-written.npy')).dtype); // float32
+ * ```
  */
 export async function writeNpy(target: FileTarget, tensor: TensorView, options: WriteOptions = {}): Promise<void> {
   checkOptions(options, writeNames, '{ durable: true }');
@@ -120,7 +137,14 @@ export async function writeNpy(target: FileTarget, tensor: TensorView, options: 
  * @param target - A path or a WritableStream, as for `writeNpy`.
  * @param tensors - Tensors by name: an object, a Map, or pairs.
  * @param options - As for `writeNpy`.
+ * @returns A promise that resolves when the file has its name.
  * @throws As `writeNpy` does.
+ * @example
+ * ```ts
+ * import { Tensor } from 'dlpack';
+ * import { writeNpz } from 'dlpack/files';
+ * await writeNpz('page-written.npz', { x: Tensor.from([1, 2]) }); // np.load('page-written.npz')['x']
+ * ```
  */
 export async function writeNpz(target: FileTarget, tensors: NamedTensors, options: WriteOptions = {}): Promise<void> {
   checkOptions(options, writeNames, '{ durable: true }');

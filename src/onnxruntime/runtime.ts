@@ -66,6 +66,11 @@ function attach(path: string | undefined): Attached {
  * @throws LoadError if there is none, or if it is older than 1.20.
  * @throws ArgumentTypeError if the path is no string, and ArgumentValueError if it names another file than the loaded
  *   one.
+ * @example
+ * ```ts
+ * import { loadRuntime } from 'dlpack/onnxruntime';
+ * console.log(loadRuntime().providers.includes('CPUExecutionProvider')); // true
+ * ```
  */
 export function loadRuntime(path?: string): Runtime {
   if (path !== undefined && typeof path !== 'string') throw new ArgumentTypeError('path', 'a string', path);

@@ -56,9 +56,17 @@ interface PreparedRun {
 type Wanted = readonly (readonly [name: string, given: Tensor | null])[];
 
 /**
- * A model that is ready to run. Any number of runs may be under way at once. `dispose()` frees it, after the last run
- * has ended. `loadSession` makes it.
+ * Runs a model. Any number of runs may be under way at once. `dispose()` frees it, after the last run has ended.
+ * `loadSession` makes it.
  *
+ * @example
+ * ```ts
+ * import { Tensor } from 'dlpack';
+ * import { loadSession } from 'dlpack/onnxruntime';
+ * using session = await loadSession('model.onnx'); // here a model with y = x + x
+ * const { y } = await session.run({ x: Tensor.from([[1, 2]], { dtype: 'float32' }) });
+ * console.log((y as Tensor).toArray()); // [[2, 4]]
+ * ```
  * @hideconstructor
  */
 export class Session {

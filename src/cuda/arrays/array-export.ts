@@ -51,8 +51,8 @@ export interface TensorCudaArrayInterface {
 }
 
 /**
- * The CUDA Array Interface of a tensor on a device or in managed memory. It keeps nothing alive, so keep the tensor
- * while the interface is in use. The data is ready for work that `stream` gets from now on.
+ * Describes a tensor on a device or in managed memory by the CUDA Array Interface. It keeps nothing alive, so keep the
+ * tensor while the interface is in use. The data is ready for work that `stream` gets from now on.
  *
  * @param tensor - A tensor on a CUDA device or in managed memory.
  * @param options - The version of the interface (3 when absent), whether the consumer has to wait, and a mask.
@@ -60,6 +60,13 @@ export interface TensorCudaArrayInterface {
  * @throws ArgumentTypeError if it is no tensor, and ArgumentValueError for another version than 0 to 3.
  * @throws UnsupportedDeviceError for other memory, and UnsupportedDTypeError for a dtype that the interface cannot
  *   name.
+ * @example
+ * ```ts
+ * import { Tensor } from 'dlpack';
+ * import { toCudaArrayInterface } from 'dlpack/cuda';
+ * const x = Tensor.zeros([2, 3], 'float32', { device: 'cuda:0' });
+ * console.log(toCudaArrayInterface(x).typestr); // <f4
+ * ```
  */
 export function toCudaArrayInterface(
   tensor: TensorView,

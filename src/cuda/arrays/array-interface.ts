@@ -68,14 +68,23 @@ function readOptions(options: CudaArrayOptions | undefined): Settings {
 }
 
 /**
- * Unsafe: a Tensor over the memory that an interface describes. It keeps `owner` alive until its memory is released.
- * Without an owner the memory must outlive the tensor. The driver looks up the address, and all elements must lie
- * inside the allocation around it.
+ * Unsafe: makes a Tensor over the memory that an interface describes. It keeps `owner` alive until its memory is
+ * released. Without an owner the memory must outlive the tensor. The driver looks up the address, and all elements must
+ * lie inside the allocation around it.
  *
  * @param description - The interface itself.
  * @param owner - What has to stay alive; nothing when absent.
  * @param options - As for `asCudaArray`.
+ * @returns A tensor that shares the memory.
  * @throws As `asCudaArray` does.
+ * @example
+ * ```ts
+ * import { Tensor } from 'dlpack';
+ * import { fromCudaArrayInterface, toCudaArrayInterface } from 'dlpack/cuda';
+ * const x = Tensor.zeros([2, 3], 'float32', { device: 'cuda:0' });
+ * const y = fromCudaArrayInterface(toCudaArrayInterface(x), x);
+ * console.log(y.shape, y.device); // [2, 3] cuda:0
+ * ```
  */
 export function fromCudaArrayInterface(
   description: CudaArrayInterface | object,
@@ -93,14 +102,21 @@ export function fromCudaArrayInterface(
 }
 
 /**
- * A Tensor over the memory of a JavaScript or Python object with `__cuda_array_interface__`, without a copy. It keeps
- * the object alive until its memory is released. The current stream of the device waits for the object's stream.
+ * Makes a Tensor over the memory of a JavaScript or Python object with `__cuda_array_interface__`, without a copy. It
+ * keeps the object alive until its memory is released. The current stream of the device waits for the object's stream.
  *
  * @param object - The object.
  * @param options - The stream and more; the current stream when absent.
- * @returns A tensor over the object's memory.
+ * @returns A tensor that shares the object's memory.
  * @throws ArgumentTypeError or ArgumentValueError for a wrong interface, LayoutError for elements outside of the
  *   allocation, and BufferError for one with a mask.
+ * @example
+ * ```ts
+ * import { Tensor } from 'dlpack';
+ * import { asCudaArray } from 'dlpack/cuda';
+ * const x = Tensor.zeros([2, 3], 'float32', { device: 'cuda:0' }); // or an array of CuPy or Numba
+ * console.log(asCudaArray(x).shape); // [2, 3]
+ * ```
  */
 export function asCudaArray(object: object, options?: CudaArrayOptions): Tensor {
   return new Tensor(takeArray(object, options));
@@ -120,11 +136,19 @@ function takeArray(object: object, options?: CudaArrayOptions): Descriptor {
 }
 
 /**
- * As {@link asCudaArray}, for arrays that may have a mask. The mask is a separate tensor.
+ * Makes tensors of an array that may have a mask, as {@link asCudaArray} does of one without.
  *
  * @param object - The object.
  * @param options - As for `asCudaArray`.
+ * @returns A tensor that shares the object's memory, and one for its mask; null without a mask.
  * @throws As `asCudaArray` does.
+ * @example
+ * ```ts
+ * import { Tensor } from 'dlpack';
+ * import { asMaskedCudaArray } from 'dlpack/cuda';
+ * const { data, mask } = asMaskedCudaArray(Tensor.zeros([2], 'float32', { device: 'cuda:0' }));
+ * console.log(data.shape, mask); // [2] null
+ * ```
  */
 export function asMaskedCudaArray(object: object, options?: CudaArrayOptions): MaskedCudaArray {
   const settings = readOptions(options);

@@ -30,10 +30,19 @@ const INVALID_VALUE = 1;
 const HOST_MEMORY = 1;
 
 /**
- * The driver's attributes of an address; null for memory unknown to the driver, such as ordinary host memory.
+ * Asks the driver what it knows of an address.
  *
  * @param address - An address of any memory.
+ * @returns The attributes; null for memory unknown to the driver, such as ordinary host memory.
  * @throws ArgumentTypeError if it is no bigint, and ArgumentValueError if it has more than 64 bits.
+ * @example
+ * ```ts
+ * import { Tensor } from 'dlpack';
+ * import { pointerAttributes } from 'dlpack/cuda';
+ * import { addressOf } from 'dlpack/native';
+ * const x = Tensor.zeros([2, 3], 'float32', { device: 'cuda:0' });
+ * console.log(pointerAttributes(addressOf(x))?.deviceId); // 0
+ * ```
  */
 export function pointerAttributes(address: bigint): PointerAttributes | null {
   if (typeof address !== 'bigint') throw new ArgumentTypeError('address', 'a bigint', address);

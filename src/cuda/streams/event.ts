@@ -39,7 +39,18 @@ export function createEvent(device: DeviceInfo, flags: number, what: string): Dr
 const EVENT_BLOCKING_SYNC = 1;
 export const EVENT_DISABLE_TIMING = 2;
 
-/** A point in the work of a stream, to wait for or to measure from. An event without a record counts as completed. */
+/**
+ * Marks a point in the work of a stream, to wait for or to measure from. An event without a record counts as completed.
+ *
+ * @example
+ * ```ts
+ * import { Stream } from 'dlpack/cuda';
+ * using stream = new Stream();
+ * using event = stream.record();
+ * stream.synchronize(); // or: await event.done()
+ * console.log(event.isDone); // true
+ * ```
+ */
 export class CudaEvent {
   readonly #device: DeviceInfo;
   readonly #handle: bigint;

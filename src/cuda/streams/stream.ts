@@ -35,8 +35,18 @@ class Foreign {
 const current: (Stream | undefined)[] = [];
 
 /**
- * A stream of a device. The driver keeps a disposed stream until its work has finished, and memory in use on the stream
- * keeps it alive, too.
+ * Represents a stream of a device. The driver keeps a disposed stream until its work has finished, and memory in use on
+ * the stream keeps it alive, too.
+ *
+ * @example
+ * ```ts
+ * import { Tensor } from 'dlpack';
+ * import { Stream } from 'dlpack/cuda';
+ * using stream = new Stream();
+ * const x = stream.use(() => Tensor.zeros([2], 'float32', { device: 'cuda:0' })); // queued there
+ * stream.synchronize(); // or: await stream.done()
+ * console.log(x.to('cpu').toArray()); // [0, 0]
+ * ```
  */
 export class Stream {
   readonly #state: StreamState;

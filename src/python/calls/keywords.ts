@@ -12,11 +12,17 @@ export class Keywords {
 }
 
 /**
- * `f(x, kwargs({ dim: 1 }))` is Python's `f(x, dim=1)`.
+ * Makes keyword arguments: `f(x, kwargs({ dim: 1 }))` is Python's `f(x, dim=1)`.
  *
  * @param values - The arguments by name.
  * @returns A value that only a call of Python takes, as its last argument.
  * @throws ArgumentTypeError for anything but a plain object; for a Map, write `kwargs(Object.fromEntries(map))`.
+ * @example
+ * ```ts
+ * import { kwargs, python } from 'dlpack/python';
+ * const builtins = python().import('builtins');
+ * console.log(builtins.int('ff', kwargs({ base: 16 }))); // 255
+ * ```
  */
 export function kwargs(values: { readonly [name: string]: unknown }): Keywords {
   checkObject(values, '{ dim: 1 }', 'keywords');

@@ -181,6 +181,14 @@ let running: (Started & { readonly python: Python }) | null = null;
  * @throws LoadError if there is no Python 3.9 or newer with a shared library; the message says what to install.
  * @throws ArgumentTypeError or ArgumentValueError for a wrong option, or one that names another Python than the running
  *   one.
+ * @example
+ * ```ts
+ * import { fromDLPack } from 'dlpack';
+ * import { python } from 'dlpack/python';
+ * const np = python().import('numpy');
+ * const x = fromDLPack(np.arange(3)); // NumPy's memory
+ * console.log(x.dtype, x.toArray()); // int64 [0n, 1n, 2n]
+ * ```
  */
 export function python(given: PythonOptions = {}): Python {
   checkOptions(given, optionNames, '{ executable: "/path/to/python3" }');

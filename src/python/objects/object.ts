@@ -61,9 +61,15 @@ export interface CheckedPyObject {
 }
 
 /**
- * True for Python objects.
+ * Tells whether a value is a Python object.
  *
  * @param value - Anything.
+ * @returns True for one that belongs to the Python of this process, also if it was released.
+ * @example
+ * ```ts
+ * import { isPyObject, python } from 'dlpack/python';
+ * console.log(isPyObject(python().import('math')), isPyObject({})); // true false
+ * ```
  */
 export function isPyObject(value: unknown): value is CheckedPyObject {
   return findReference(value) !== null;
