@@ -52,6 +52,12 @@ function viewOf(struct: Struct, place: Place): DataView {
  * @param place - Where the struct lies, and the data model of the program that wrote it.
  * @returns Its fields by their C names. Pointers and 64-bit integers are bigints.
  * @throws LayoutError if the struct does not fit into the buffer.
+ * @example
+ * ```ts
+ * import { DLDevice, decodeStruct, lp64 } from 'dlpack/abi';
+ * const { buffer } = Int32Array.of(2, 1);
+ * console.log(decodeStruct(DLDevice, { buffer, byteOffset: 0, model: lp64 }).device_id); // 1
+ * ```
  */
 export function decodeStruct<F extends Fields>(struct: Struct<F>, place: Place): StructValue<F> {
   const at = checkPlace(place);
@@ -66,6 +72,13 @@ export function decodeStruct<F extends Fields>(struct: Struct<F>, place: Place):
  * @param place - Where to write it, and the data model of the program that will read it.
  * @throws ArgumentTypeError if a field is missing or has another type, and ArgumentValueError if its C type cannot hold it.
  * @throws LayoutError if the struct does not fit into the buffer.
+ * @example
+ * ```ts
+ * import { DLDevice, encodeStruct, lp64 } from 'dlpack/abi';
+ * const buffer = new ArrayBuffer(8);
+ * encodeStruct(DLDevice, { device_type: 2, device_id: 1 }, { buffer, byteOffset: 0, model: lp64 });
+ * console.log(new Int32Array(buffer).join()); // 2,1
+ * ```
  */
 export function encodeStruct<F extends Fields>(struct: Struct<F>, value: StructValue<F>, place: Place): void {
   const at = checkPlace(place);
@@ -75,41 +88,137 @@ export function encodeStruct<F extends Fields>(struct: Struct<F>, value: StructV
 /** A function that writes a struct, as {@link encodeStruct} does. */
 export type Encode<S> = S extends Struct<infer F> ? (value: StructValue<F>, place: Place) => void : never;
 
-/** Reads a `DLPackVersion`, as {@link decodeStruct} does. */
+/**
+ * Reads a `DLPackVersion`, as {@link decodeStruct} does.
+ *
+ * @param place - Where the struct lies, and its data model.
+ * @returns Its fields by their C names.
+ * @throws As `decodeStruct` does.
+ */
 export const decodeVersion = (place: Place) => decodeStruct(DLPackVersion, place);
-/** Reads a `DLDevice`, as {@link decodeStruct} does. */
+/**
+ * Reads a `DLDevice`, as {@link decodeStruct} does.
+ *
+ * @param place - Where the struct lies, and its data model.
+ * @returns Its fields by their C names.
+ * @throws As `decodeStruct` does.
+ */
 export const decodeDevice = (place: Place) => decodeStruct(DLDevice, place);
-/** Reads a `DLDataType`, as {@link decodeStruct} does. */
+/**
+ * Reads a `DLDataType`, as {@link decodeStruct} does.
+ *
+ * @param place - Where the struct lies, and its data model.
+ * @returns Its fields by their C names.
+ * @throws As `decodeStruct` does.
+ */
 export const decodeDataType = (place: Place) => decodeStruct(DLDataType, place);
-/** Reads a `DLTensor`, as {@link decodeStruct} does. */
+/**
+ * Reads a `DLTensor`, as {@link decodeStruct} does.
+ *
+ * @param place - Where the struct lies, and its data model.
+ * @returns Its fields by their C names.
+ * @throws As `decodeStruct` does.
+ */
 export const decodeTensor = (place: Place) => decodeStruct(DLTensor, place);
-/** Reads a `DLManagedTensor`, as {@link decodeStruct} does. */
+/**
+ * Reads a `DLManagedTensor`, as {@link decodeStruct} does.
+ *
+ * @param place - Where the struct lies, and its data model.
+ * @returns Its fields by their C names.
+ * @throws As `decodeStruct` does.
+ */
 export const decodeManagedTensor = (place: Place) => decodeStruct(DLManagedTensor, place);
-/** Reads a `DLManagedTensorVersioned`, as {@link decodeStruct} does. */
+/**
+ * Reads a `DLManagedTensorVersioned`, as {@link decodeStruct} does.
+ *
+ * @param place - Where the struct lies, and its data model.
+ * @returns Its fields by their C names.
+ * @throws As `decodeStruct` does.
+ */
 export const decodeManagedTensorVersioned = (place: Place) => decodeStruct(DLManagedTensorVersioned, place);
-/** Reads a `DLPackExchangeAPIHeader`, as {@link decodeStruct} does. */
+/**
+ * Reads a `DLPackExchangeAPIHeader`, as {@link decodeStruct} does.
+ *
+ * @param place - Where the struct lies, and its data model.
+ * @returns Its fields by their C names.
+ * @throws As `decodeStruct` does.
+ */
 export const decodeExchangeAPIHeader = (place: Place) => decodeStruct(DLPackExchangeAPIHeader, place);
-/** Reads a `DLPackExchangeAPI`, as {@link decodeStruct} does. */
+/**
+ * Reads a `DLPackExchangeAPI`, as {@link decodeStruct} does.
+ *
+ * @param place - Where the struct lies, and its data model.
+ * @returns Its fields by their C names.
+ * @throws As `decodeStruct` does.
+ */
 export const decodeExchangeAPI = (place: Place) => decodeStruct(DLPackExchangeAPI, place);
 
-/** Writes a `DLPackVersion`, as {@link encodeStruct} does. */
+/**
+ * Writes a `DLPackVersion`, as {@link encodeStruct} does.
+ *
+ * @param value - All its fields by their C names.
+ * @param place - Where to write it, and its data model.
+ * @throws As `encodeStruct` does.
+ */
 export const encodeVersion: Encode<typeof DLPackVersion> = (value, place) => encodeStruct(DLPackVersion, value, place);
-/** Writes a `DLDevice`, as {@link encodeStruct} does. */
+/**
+ * Writes a `DLDevice`, as {@link encodeStruct} does.
+ *
+ * @param value - All its fields by their C names.
+ * @param place - Where to write it, and its data model.
+ * @throws As `encodeStruct` does.
+ */
 export const encodeDevice: Encode<typeof DLDevice> = (value, place) => encodeStruct(DLDevice, value, place);
-/** Writes a `DLDataType`, as {@link encodeStruct} does. */
+/**
+ * Writes a `DLDataType`, as {@link encodeStruct} does.
+ *
+ * @param value - All its fields by their C names.
+ * @param place - Where to write it, and its data model.
+ * @throws As `encodeStruct` does.
+ */
 export const encodeDataType: Encode<typeof DLDataType> = (value, place) => encodeStruct(DLDataType, value, place);
-/** Writes a `DLTensor`, as {@link encodeStruct} does. */
+/**
+ * Writes a `DLTensor`, as {@link encodeStruct} does.
+ *
+ * @param value - All its fields by their C names.
+ * @param place - Where to write it, and its data model.
+ * @throws As `encodeStruct` does.
+ */
 export const encodeTensor: Encode<typeof DLTensor> = (value, place) => encodeStruct(DLTensor, value, place);
-/** Writes a `DLManagedTensor`, as {@link encodeStruct} does. */
+/**
+ * Writes a `DLManagedTensor`, as {@link encodeStruct} does.
+ *
+ * @param value - All its fields by their C names.
+ * @param place - Where to write it, and its data model.
+ * @throws As `encodeStruct` does.
+ */
 export const encodeManagedTensor: Encode<typeof DLManagedTensor> = (value, place) =>
   encodeStruct(DLManagedTensor, value, place);
-/** Writes a `DLManagedTensorVersioned`, as {@link encodeStruct} does. */
+/**
+ * Writes a `DLManagedTensorVersioned`, as {@link encodeStruct} does.
+ *
+ * @param value - All its fields by their C names.
+ * @param place - Where to write it, and its data model.
+ * @throws As `encodeStruct` does.
+ */
 export const encodeManagedTensorVersioned: Encode<typeof DLManagedTensorVersioned> = (value, place) =>
   encodeStruct(DLManagedTensorVersioned, value, place);
-/** Writes a `DLPackExchangeAPIHeader`, as {@link encodeStruct} does. */
+/**
+ * Writes a `DLPackExchangeAPIHeader`, as {@link encodeStruct} does.
+ *
+ * @param value - All its fields by their C names.
+ * @param place - Where to write it, and its data model.
+ * @throws As `encodeStruct` does.
+ */
 export const encodeExchangeAPIHeader: Encode<typeof DLPackExchangeAPIHeader> = (value, place) =>
   encodeStruct(DLPackExchangeAPIHeader, value, place);
-/** Writes a `DLPackExchangeAPI`, as {@link encodeStruct} does. */
+/**
+ * Writes a `DLPackExchangeAPI`, as {@link encodeStruct} does.
+ *
+ * @param value - All its fields by their C names.
+ * @param place - Where to write it, and its data model.
+ * @throws As `encodeStruct` does.
+ */
 export const encodeExchangeAPI: Encode<typeof DLPackExchangeAPI> = (value, place) =>
   encodeStruct(DLPackExchangeAPI, value, place);
 

@@ -104,8 +104,26 @@ function readIntegers(view: DataView, at: number, count: number, name: string): 
 }
 
 /**
- * A view of the tensor that a `DLTensor` in WebAssembly memory describes. Pointers are offsets into the same buffer.
- * The view becomes invalid when the memory grows. Views of `WasmHeap` in dlpack/wasm stay valid.
+ * Makes a view of the tensor that a `DLTensor` in WebAssembly memory describes. Pointers are offsets into the same
+ * buffer. The view becomes invalid when the memory grows. Views of `WasmHeap` in dlpack/wasm stay valid.
+ *
+ * @param at - Where the struct lies, and the data model of the module.
+ * @param flags - The flags of the managed tensor around it; none when absent.
+ * @returns A view that shares the buffer.
+ * @throws ArgumentTypeError for anything but a place and flags, and LayoutError for a struct or elements outside of the
+ *   buffer.
+ * @throws BufferError for a tensor on a device, and UnsupportedDTypeError or UnsupportedDeviceError for an unknown
+ *   dtype or device.
+ * @example
+ * ```ts
+ * import { encodeTensor, viewTensor, wasm32 } from 'dlpack/abi';
+ * const place = { buffer: new ArrayBuffer(128), byteOffset: 0, model: wasm32 }; // the memory of a module
+ * const [device, dtype] = [{ device_type: 1, device_id: 0 }, { code: 2, bits: 32, lanes: 1 }];
+ * encodeTensor({ data: 64n, device, ndim: 1, dtype, shape: 96n, strides: 0n, byte_offset: 0n }, place);
+ * new Float32Array(place.buffer, 64).set([1, 2]);
+ * new BigInt64Array(place.buffer, 96).set([2n]);
+ * console.log(viewTensor(place).toArray()); // [1, 2]
+ * ```
  */
 export function viewTensor(at: Place, flags = 0n): TensorView {
   if (typeof flags !== 'bigint') throw new ArgumentTypeError('flags', 'a bigint', flags);

@@ -36,7 +36,20 @@ export type {
   View,
 } from './subject.js';
 
-/** Every case that applies to a library. */
+/**
+ * Lists every case that applies to a library.
+ *
+ * @param subject - The library: how it makes tensors, and how it takes them.
+ * @param environment - What the runtime lends to the cases, such as native code beside the library; cases whose part is
+ *   missing are skipped.
+ * @returns The cases, for {@link runCases} or a test runner.
+ * @throws ArgumentTypeError or ArgumentValueError for a library that is described wrongly.
+ * @example
+ * ```ts fragment: needs a test runner
+ * import { casesOf } from 'dlpack/conformance';
+ * for (const { id, title, run } of casesOf(subject)) test(`${id}: ${title}`, run);
+ * ```
+ */
 export function casesOf(subject: Subject, environment: Environment = {}): Case[] {
   checkSubject(subject);
   return [

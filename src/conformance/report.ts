@@ -8,7 +8,20 @@ const formats = { text, markdown, json, junit, svg };
 /** A format of a report. */
 export type ReportFormat = keyof typeof formats;
 
-/** The report in one of the formats: `text`, `markdown`, `json`, `junit` or `svg`, a badge. */
+/**
+ * Writes the report in one of the formats: `text`, `markdown`, `json`, `junit` or `svg`, a badge.
+ *
+ * @param report - What {@link runCases} returned.
+ * @param format - The name of the format.
+ * @returns The text of the report.
+ * @throws ArgumentValueError for an unknown format.
+ * @example
+ * ```ts
+ * import { casesOf, formatReport, runCases } from 'dlpack/conformance';
+ * const report = await runCases(casesOf({ name: 'nothing' }), { subject: 'nothing' });
+ * console.log(formatReport(report, 'json').includes('"conforms": false')); // true
+ * ```
+ */
 export function formatReport(report: Report, format: ReportFormat): string {
   if (!Object.hasOwn(formats, format)) {
     throw new ArgumentValueError('format', Object.keys(formats).join(', '), format);

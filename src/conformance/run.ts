@@ -58,7 +58,16 @@ const matches = (pattern: string, id: string): boolean =>
  * @param cases - What {@link casesOf} returns, or a part of it.
  * @param options - Which failures are expected, and how to run a case that may crash.
  * @returns What became of each case, and whether the library conforms.
- * @throws `ArgumentTypeError` if `cases` is no array.
+ * @throws ArgumentTypeError if `cases` is no array.
+ * @example
+ * ```ts
+ * import { Tensor } from 'dlpack';
+ * import { casesOf, runCases } from 'dlpack/conformance';
+ * const make = ({ bytes, shape }: { bytes: Uint8Array; shape: readonly number[] }) =>
+ *   Tensor.wrap(bytes.slice().buffer, { dtype: 'float32', shape });
+ * const cases = casesOf({ name: 'mine', producer: { make: (it) => (it.name === 'f32' ? make(it) : null) } });
+ * console.log((await runCases(cases, { subject: 'mine' })).counts.failed); // 0
+ * ```
  */
 export async function runCases(cases: readonly Case[], options: RunCasesOptions = {}): Promise<Report> {
   if (!Array.isArray(cases)) throw new ArgumentTypeError('cases', 'an array of cases', cases);

@@ -40,8 +40,18 @@ function settle(): void {
 }
 
 /**
- * What is alive: memory that this package allocated, that others lend to it, and that others still use. In a browser only
- * GPUBuffers count, because the garbage collector looks after all other memory there.
+ * Counts what is alive: memory that this package allocated, that others lend to it, and that others still use. In a
+ * browser only GPUBuffers count, because the garbage collector looks after all other memory there.
+ *
+ * @returns The counts and the bytes, of this thread where it is not said otherwise.
+ * @example
+ * ```ts
+ * import { Tensor } from 'dlpack';
+ * import { liveCounts } from 'dlpack/debug';
+ * const before = liveCounts().storages;
+ * const x = Tensor.zeros([1000], 'float32');
+ * console.log(liveCounts().storages - before); // 1
+ * ```
  */
 export function liveCounts(): LiveCounts {
   settle();
@@ -53,8 +63,19 @@ export function liveCounts(): LiveCounts {
 }
 
 /**
- * What is alive and was made on this thread since debug mode began, grouped by the line that made it: count, bytes, dtype,
- * shape and device, the most bytes first. Throws unless debug mode is on.
+ * Lists what is alive and was made on this thread since debug mode began, grouped by the line that made it: count,
+ * bytes, dtype, shape and device, the most bytes first.
+ *
+ * @returns One entry for each line and kind of tensor.
+ * @throws ArgumentValueError unless debug mode is on.
+ * @example
+ * ```ts
+ * import { Tensor } from 'dlpack';
+ * import { leaks, setDebug } from 'dlpack/debug';
+ * setDebug(true);
+ * const x = Tensor.zeros([1000], 'float32');
+ * console.log(leaks()[0]?.shape); // [1000]
+ * ```
  */
 export function leaks(): Leak[] {
   if (!isDebug()) {
@@ -69,6 +90,14 @@ export function leaks(): Leak[] {
  * which wait for a second, the pool of a CUDA device, for which this waits, and large GPUBuffers.
  *
  * @param device - Only the memory of this device: `'cpu'`, `'cuda:0'`, a GPUDevice.
+ * @throws UnsupportedDeviceError for an unknown device.
+ * @example
+ * ```ts
+ * import { Tensor } from 'dlpack';
+ * import { emptyCache } from 'dlpack/debug';
+ * Tensor.zeros([1024, 1024], 'float32').dispose();
+ * emptyCache('cpu'); // the system has the memory again
+ * ```
  */
 export function emptyCache(device?: DeviceArgument): void {
   const info = device === undefined ? null : parseDevice(device);

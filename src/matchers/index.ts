@@ -25,9 +25,22 @@ export interface MatcherResult {
 
 /** The matchers as methods of `expect(x)`, to be merged into the types of a test runner. */
 export interface TensorMatchers<R = unknown> {
-  /** Passes for a tensor with the same dtype, shape and values, as by `x.equals(y)`. */
+  /**
+   * Passes for a tensor with the same dtype, shape and values, as by `x.equals(y)`.
+   *
+   * @param expected - The tensor to compare with.
+   * @returns What the test runner's matchers return.
+   * @throws ArgumentTypeError if one of the two is no tensor.
+   */
   toEqualTensor(expected: TensorView): R;
-  /** Passes for a tensor with the same shape and values within a tolerance, as by `x.allClose(y)`. */
+  /**
+   * Passes for a tensor with the same shape and values within a tolerance, as by `x.allClose(y)`.
+   *
+   * @param expected - The tensor to compare with.
+   * @param tolerance - How far apart values may be, as for `x.allClose(y)`.
+   * @returns What the test runner's matchers return.
+   * @throws ArgumentTypeError if one of the two is no tensor.
+   */
   toBeCloseToTensor(expected: TensorView, tolerance?: Tolerance): R;
 }
 

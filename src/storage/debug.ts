@@ -46,7 +46,17 @@ const ofStorage = /* @__PURE__ */ new WeakMap<Storage, Entry>();
 /** The numbers differ between threads, because native code lists the exports of all threads. */
 let lastPlace = /* @__PURE__ */ firstPlace();
 
-/** Starts or stops recording. The environment variable DLPACK_DEBUG=1 starts it at load time. */
+/**
+ * Starts or stops recording. The environment variable DLPACK_DEBUG=1 starts it at load time.
+ *
+ * @param on - true to start. false also forgets what was recorded.
+ * @throws ArgumentTypeError for anything but a boolean.
+ * @example
+ * ```ts
+ * import { setDebug } from 'dlpack/debug';
+ * setDebug(true); // before the tensors are made
+ * ```
+ */
 export function setDebug(on: boolean): void {
   if (typeof on !== 'boolean') throw new ArgumentTypeError('on', 'true or false', on);
   enabled = on;

@@ -6,26 +6,66 @@ import { gather, IS_PADDED, placesOf } from '../reference.js';
 
 /** Native code beside the library under test: `conformancePeer()` of `dlpack/native` makes it. */
 export interface Peer {
-  /** Makes a native external from numbers: any header, shape and strides, also wrong ones. */
+  /**
+   * Makes a native external from numbers: any header, shape and strides, also wrong ones.
+   *
+   * @param header - The fields of the struct: version, flags, device, axes, dtype and offset.
+   * @param shape - The lengths of the axes; null for a NULL pointer.
+   * @param strides - In elements; null for a NULL pointer.
+   * @param bytes - The memory; null for a NULL pointer.
+   */
   make(
     header: BigInt64Array,
     shape: BigInt64Array | null,
     strides: BigInt64Array | null,
     bytes: Uint8Array | null,
   ): object;
-  /** Makes an external with a tensor but without a type tag, or with the tag of somebody else. */
+  /**
+   * Makes an external with a tensor but without a type tag, or with the tag of somebody else.
+   *
+   * @param hasTag - Whether it has the tag of somebody else.
+   */
   makeUntagged(hasTag: boolean): object;
-  /** Returns true for a native external. */
+  /**
+   * Returns true for a native external.
+   *
+   * @param value - Any value.
+   */
   isExternal(value: unknown): boolean;
-  /** Consumes an external and returns its numbers, with its token as the last of the header; null if it is no tensor. */
+  /**
+   * Consumes an external and returns its numbers, with its token as the last of the header; null if it is no tensor.
+   *
+   * @param external - The external.
+   */
   take(external: object): [header: BigInt64Array, shape: BigInt64Array | null, strides: BigInt64Array | null] | null;
-  /** Copies bytes out of a taken tensor. */
+  /**
+   * Copies bytes out of a taken tensor.
+   *
+   * @param token - The last number of the header that `take` returned.
+   * @param offset - Bytes from the first element.
+   * @param length - How many bytes.
+   */
   read(token: bigint, offset: number, length: number): ArrayBuffer;
-  /** Writes one byte of a taken tensor. */
+  /**
+   * Writes one byte of a taken tensor.
+   *
+   * @param token - The last number of the header that `take` returned.
+   * @param offset - Bytes from the first element.
+   * @param byte - The value.
+   */
   write(token: bigint, offset: number, byte: number): void;
-  /** Calls the deleter of a taken tensor. */
+  /**
+   * Calls the deleter of a taken tensor.
+   *
+   * @param token - The last number of the header that `take` returned.
+   */
   release(token: bigint): void;
-  /** Calls the deleters of taken tensors on `count` threads at once. */
+  /**
+   * Calls the deleters of taken tensors on `count` threads at once.
+   *
+   * @param tokens - The last numbers of the headers that `take` returned.
+   * @param count - How many threads.
+   */
   releaseOnThreads(tokens: BigUint64Array, count: number): void;
   /** Returns how many tensors of this peer were released. */
   deleted(): number;
