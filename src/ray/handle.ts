@@ -19,11 +19,27 @@ export interface RemoteMethod<F extends RemoteFunction> {
   /**
    * Calls the method and returns a reference to its result. Another thread copies the arguments into the object store. The
    * actor gets the calls of one handle in the order in which the program made them.
+   *
+   * @param args - The arguments of the method, or references to them.
+   * @returns A promise of the reference, or of the references where the method has several results.
+   * @throws PythonError if Ray refuses an argument, or the actor has ended.
    */
   remote(...args: RemoteArguments<Parameters<F>>): Promise<ObjectRef<Awaited<ReturnType<F>>>>;
-  /** The same, but blocks this thread until Ray has copied the arguments. It does not wait for calls of `remote`. */
+  /**
+   * Calls the method as `remote` does, but blocks this thread until Ray has copied the arguments. It does not wait for
+   * calls of `remote`.
+   *
+   * @param args - The arguments of the method, or references to them.
+   * @returns The reference, or the references where the method has several results.
+   * @throws As `remote` does.
+   */
   remoteSync(...args: RemoteArguments<Parameters<F>>): ObjectRef<Awaited<ReturnType<F>>>;
-  /** The same with options. */
+  /**
+   * Returns the same method with options.
+   *
+   * @param options - How many results it has, and more.
+   * @throws ArgumentTypeError for an unknown option.
+   */
   options(options: MethodOptions): RemoteMethod<F>;
 }
 
@@ -134,7 +150,21 @@ function nameKeywords(options: { namespace?: string }) {
   return kwargs({ ...options });
 }
 
-/** The actor with this name: Python's `ray.get_actor`. */
+/**
+ * Returns the actor with this name, as Python's `ray.get_actor` does.
+ *
+ * @param name - The name that it was started with.
+ * @param options - The namespace of the name (`namespace`); that of this program when absent.
+ * @returns A promise of the actor.
+ * @throws ArgumentTypeError for an unknown option, LoadError without Python or Ray, and PythonError if there is no such
+ *   actor.
+ * @example
+ * ```ts no-run: needs Ray
+ * import * as ray from 'dlpack/ray';
+ * const counter = await ray.getActor<{ add(n: number): number }>('counter');
+ * console.log(await ray.get(await counter.add.remote(1)));
+ * ```
+ */
 export async function getActor<T = PyObject>(
   name: string,
   options: { namespace?: string } = {},
@@ -142,7 +172,14 @@ export async function getActor<T = PyObject>(
   return actorOf<T>(await callAsync(load().ray.get_actor, name, nameKeywords(options)));
 }
 
-/** The same, but blocks this thread until the cluster has answered. */
+/**
+ * Returns the actor with this name as {@link getActor} does, but blocks this thread until the cluster has answered.
+ *
+ * @param name - The name that it was started with.
+ * @param options - As for {@link getActor}.
+ * @returns The actor.
+ * @throws As `getActor` does.
+ */
 export function getActorSync<T = PyObject>(name: string, options: { namespace?: string } = {}): ActorHandle<T> {
   return actorOf<T>(load().ray.get_actor(name, nameKeywords(options)));
 }
@@ -152,7 +189,20 @@ function killKeywords(options: { restart?: boolean }) {
   return kwargs({ no_restart: options.restart !== true });
 }
 
-/** Ends an actor. With `restart`, Ray starts it again if its `maxRestarts` allows that. */
+/**
+ * Ends an actor.
+ *
+ * @param handle - The actor.
+ * @param options - With `restart: true`, Ray starts it again if its `maxRestarts` allows that; it ends for good when
+ *   absent.
+ * @returns A promise that resolves when Ray has the request.
+ * @throws ArgumentTypeError for an unknown option, LoadError without Python or Ray, and PythonError if Ray refuses.
+ * @example
+ * ```ts no-run: needs Ray
+ * import * as ray from 'dlpack/ray';
+ * await ray.kill(await ray.getActor('counter'));
+ * ```
+ */
 export async function kill(
   handle: ActorHandle<unknown> | PyObject,
   options: { restart?: boolean } = {},
@@ -160,7 +210,13 @@ export async function kill(
   await callAsync(load().ray.kill, handle, killKeywords(options));
 }
 
-/** The same, but blocks this thread. */
+/**
+ * Ends an actor as {@link kill} does, but blocks this thread.
+ *
+ * @param handle - The actor.
+ * @param options - As for {@link kill}.
+ * @throws As `kill` does.
+ */
 export function killSync(handle: ActorHandle<unknown> | PyObject, options: { restart?: boolean } = {}): void {
   load().ray.kill(handle, killKeywords(options));
 }

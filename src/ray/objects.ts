@@ -20,20 +20,51 @@ export type Values<R> =
 /**
  * Copies a value into the object store. It is converted as arguments of Python functions are. Another thread copies it:
  * do not write into it meanwhile.
+ *
+ * @param value - A tensor, or any other argument of a Python function. It is copied.
+ * @returns A promise of the reference.
+ * @throws ArgumentTypeError for a value that has no form in Python, LoadError without Python or Ray, and PythonError if
+ *   Ray refuses it.
+ * @example
+ * ```ts no-run: needs Ray
+ * import { Tensor } from 'dlpack';
+ * import * as ray from 'dlpack/ray';
+ * const images = await ray.put(Tensor.zeros([64, 224, 224, 3], 'float32'));
+ * ```
  */
 export async function put<T>(value: T): Promise<ObjectRef<T>> {
   return callAsync(load().helpers.put as unknown as PyObject, value as PyArgument);
 }
 
-/** As {@link put}, but blocks this thread until Ray has copied the value. */
+/**
+ * Copies a value into the object store as {@link put} does, but blocks this thread until Ray has copied it.
+ *
+ * @param value - As for {@link put}.
+ * @returns The reference.
+ * @throws As `put` does.
+ */
 export function putSync<T>(value: T): ObjectRef<T> {
   return load().helpers.put(value as PyArgument);
 }
 
 /**
- * The value of an object, or the values of an array of objects. Arrays and tensors become read-only Tensors over the
- * memory of the object store, without a copy. The object stays in the store until the Tensor is disposed. When the
- * signal aborts, the task goes on.
+ * Returns the value of an object, or the values of an array of objects. Arrays and tensors become read-only Tensors
+ * over the memory of the object store, without a copy. The object stays in the store until the Tensor is disposed. When
+ * the signal aborts, the task goes on.
+ *
+ * @param reference - One reference, or an array of them.
+ * @param options - The signal that stops the waiting.
+ * @returns A promise of the value, or of the values in the order of the references.
+ * @throws ArgumentTypeError for anything but references, and LoadError without Python or Ray.
+ * @throws PythonError if a task threw; its cause is a RemoteError if it threw in JavaScript. An aborted signal rejects
+ *   with its reason.
+ * @example
+ * ```ts no-run: needs Ray
+ * import { Tensor } from 'dlpack';
+ * import * as ray from 'dlpack/ray';
+ * const x = await ray.get(await ray.put(Tensor.zeros([3], 'float32')));
+ * console.log(x.isReadOnly); // true
+ * ```
  */
 export async function get<R extends ObjectRef | readonly ObjectRef[]>(
   reference: R,
@@ -112,7 +143,13 @@ async function getAll(references: readonly PyObject[], options: AsyncOptions): P
   return values;
 }
 
-/** As {@link get}, but blocks this thread until the object exists. */
+/**
+ * Returns values as {@link get} does, but blocks this thread until the objects exist.
+ *
+ * @param reference - One reference, or an array of them.
+ * @returns The value, or the values in the order of the references.
+ * @throws As `get` does.
+ */
 export function getSync<R extends ObjectRef | readonly ObjectRef[]>(reference: R): Values<R> {
   const { helpers } = load();
   for (const one of isUsable(reference) && Array.isArray(reference) ? reference : [reference]) checkReference(one);

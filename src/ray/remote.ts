@@ -34,19 +34,39 @@ export interface Remote<F extends RemoteFunction | ActorClass> {
   /**
    * Starts a task and returns a reference to its result; for a class, starts an actor. Another thread copies the
    * arguments into the object store. Calls that have not resolved may start in another order.
+   *
+   * @param args - The arguments of the function or the class, or references to them.
+   * @throws PythonError if Ray refuses an argument.
    */
   remote(...args: StartArguments<F>): Promise<StartedBy<F>>;
-  /** The same, but blocks this thread until Ray has copied the arguments. */
+  /**
+   * Starts it as `remote` does, but blocks this thread until Ray has copied the arguments.
+   *
+   * @param args - The arguments of the function or the class, or references to them.
+   */
   remoteSync(...args: StartArguments<F>): StartedBy<F>;
-  /** The same with other options. */
+  /**
+   * Returns the same function or class with other options.
+   *
+   * @param options - What differs from the options so far.
+   */
   options(options: F extends ActorClass ? ActorOptions : TaskOptions): Remote<F>;
 }
 
 /** An actor class written in JavaScript. */
 export interface RemoteClass<C extends ActorClass> {
-  /** Imports the module here, to learn the methods of the class, and starts an actor. */
+  /**
+   * Imports the module here, to learn the methods of the class, and starts an actor.
+   *
+   * @param args - The arguments of the constructor, or references to them.
+   * @throws ArgumentValueError if the module exports no such class.
+   */
   remote(...args: RemoteArguments<ConstructorParameters<C>>): Promise<ActorHandle<InstanceType<C>>>;
-  /** The same with other options. */
+  /**
+   * Returns the same class with other options.
+   *
+   * @param options - What differs from the options so far.
+   */
   options(options: ActorOptions): RemoteClass<C>;
 }
 
@@ -72,7 +92,21 @@ function makeRemote<F extends RemoteFunction | ActorClass>(target: PyObject, giv
   } as unknown as Remote<F>;
 }
 
-/** A Python function or class that Ray runs: Python's `ray.remote(target)`. */
+/**
+ * Makes a task or an actor class of a Python function or class, as Python's `ray.remote(target)` does.
+ *
+ * @param target - The function or the class, in a module that the workers can import.
+ * @param options - What it needs and how often Ray starts it again; Ray's own defaults when absent.
+ * @returns What starts it on the cluster.
+ * @throws ArgumentTypeError for anything but a Python object and known options, and LoadError without Python or Ray.
+ * @example
+ * ```ts no-run: needs Ray
+ * import { python } from 'dlpack/python';
+ * import * as ray from 'dlpack/ray';
+ * const sum = ray.remote<(values: number[]) => number>(python().import('builtins').sum, { numCpus: 1 });
+ * console.log(await ray.get(await sum.remote([1, 2]))); // 3
+ * ```
+ */
 export function remote<F extends RemoteFunction | ActorClass = RemoteFunction>(
   target: PyObject,
   options?: F extends ActorClass ? ActorOptions : TaskOptions,
@@ -96,8 +130,20 @@ function inJavaScript(options: Options): Options {
 }
 
 /**
- * A JavaScript function that Ray runs in a worker: `task(import.meta.url, 'resize')`. The module must export the
- * function under this name, at the same path on every node.
+ * Makes a task of a JavaScript function that Ray runs in a worker: `task(import.meta.url, 'resize')`. The module must
+ * export the function under this name, at the same path on every node.
+ *
+ * @param module - The URL of the module.
+ * @param name - The name of the exported function.
+ * @param options - What it needs and how often Ray starts it again; Ray's own defaults when absent.
+ * @returns What starts it on the cluster. Ray is loaded by the first call.
+ * @throws ArgumentTypeError or ArgumentValueError for anything but a module, a name and known options.
+ * @example
+ * ```ts no-run: needs Ray
+ * import * as ray from 'dlpack/ray';
+ * const resize = ray.task<(size: number) => number>(new URL('./resize.js', import.meta.url), 'resize');
+ * console.log(await ray.get(await resize.remote(224)));
+ * ```
  */
 export function task<F extends RemoteFunction = RemoteFunction>(
   module: string | URL,
@@ -134,9 +180,24 @@ export function task<F extends RemoteFunction = RemoteFunction>(
 }
 
 /**
- * A JavaScript class whose instances Ray runs as actors: `actor<typeof Counter>(import.meta.url, 'Counter')`. The
- * module must export the class under this name, at the same path on every node. Python programs call the methods as
- * those of a Python actor.
+ * Makes an actor class of a JavaScript class: `actor<typeof Counter>(import.meta.url, 'Counter')`. The module must
+ * export the class under this name, at the same path on every node. Python programs call the methods as those of a
+ * Python actor.
+ *
+ * @param module - The URL of the module.
+ * @param name - The name of the exported class.
+ * @param options - What an actor needs and how often Ray starts it again; Ray's own defaults when absent.
+ * @returns What starts an actor on the cluster. Ray is loaded by the first call.
+ * @throws ArgumentTypeError or ArgumentValueError for anything but a module, a name and known options.
+ * @example
+ * ```ts no-run: needs Ray
+ * import * as ray from 'dlpack/ray';
+ * class Counter {
+ *   add(n: number): number { return n; }
+ * }
+ * const counter = await ray.actor<typeof Counter>(new URL('./counter.js', import.meta.url), 'Counter').remote();
+ * console.log(await ray.get(await counter.add.remote(1)));
+ * ```
  */
 export function actor<C extends ActorClass = ActorClass>(
   module: string | URL,

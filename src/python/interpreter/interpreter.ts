@@ -47,7 +47,8 @@ export interface Python {
    *
    * @param name - The module, such as `'numpy'` or `'torch.nn'`.
    * @returns The module, as a Python object.
-   * @throws PythonError if the import fails; for a missing package the message names the command that installs it.
+   * @throws LoadError for a missing package; the message names the command that installs it.
+   * @throws PythonError if the import raises another error.
    */
   import<K extends keyof PythonModules>(name: K): PythonModules[K];
   /** Python's `import name`. The name may have dots: `import('os.path')` is the module `os.path`. */
