@@ -223,7 +223,7 @@ export function parseDevice(device: DeviceArgument | DLDevice): DeviceInfo {
  *
  * @param device - The two numbers.
  * @returns The name, such as `'cuda:1'`.
- * @throws UnsupportedDeviceError if DLPack 1.3 has no such device.
+ * @throws UnsupportedDeviceError if DLPack 1.3 has no such device, and ArgumentTypeError for anything but two integers.
  * @example
  * ```ts
  * import { formatDevice } from 'dlpack';

@@ -215,7 +215,7 @@ function otherNames(name: string): string | undefined {
  * @param dtype - A name such as `'float32'`, or the three numbers of `DLDataType`.
  * @returns Its properties: code, bits, lanes, alignment, typed array.
  * @throws UnsupportedDTypeError if DLPack 1.3 has no such type; the message says which name was probably meant.
- *
+ * @throws ArgumentTypeError for anything but a name.
  * @example
  * ```ts
  * import { parseDType } from 'dlpack';
@@ -232,7 +232,7 @@ export function parseDType(dtype: DType | DLDataType): DTypeInfo {
  *
  * @param dtype - The three numbers.
  * @returns The name, such as `'float32'`.
- * @throws UnsupportedDTypeError if DLPack 1.3 has no such type.
+ * @throws UnsupportedDTypeError if DLPack 1.3 has no such type, and ArgumentTypeError for anything but three numbers.
  * @example
  * ```ts
  * import { formatDType } from 'dlpack';

@@ -143,7 +143,10 @@ export class Tensor<D extends DType = DType> extends TensorView<D> {
    *
    * @param array - A typed array or a buffer.
    * @param options - Shape, strides, dtype and offset; one axis of the array's own dtype when absent.
-   * @throws LayoutError if the elements would reach outside of the array, and BufferError if it is misaligned or detached.
+   * @returns A tensor that shares the memory of the array.
+   * @throws ArgumentTypeError for anything but a typed array or a buffer.
+   * @throws LayoutError if the elements would reach outside of the array, and BufferError if it is misaligned or
+   *   detached.
    * @example
    * ```ts
    * import { Tensor } from 'dlpack';
@@ -175,6 +178,8 @@ export class Tensor<D extends DType = DType> extends TensorView<D> {
    *
    * @param array - A typed array that covers its whole buffer.
    * @param options - The shape and the dtype; those of the array when absent.
+   * @returns A tensor that owns the memory of the array.
+   * @throws ArgumentTypeError for anything but a typed array, and LayoutError for a shape of another size.
    * @throws BufferError if the buffer cannot be moved: shared, larger than the array, or locked by its owner.
    * @example
    * ```ts
@@ -210,7 +215,17 @@ export class Tensor<D extends DType = DType> extends TensorView<D> {
    * @param shape - The lengths of the axes.
    * @param dtype - The element type.
    * @param options - The device, and whether other processes can open the memory.
+   * @returns A tensor that owns its memory.
+   * @throws ArgumentTypeError, ArgumentValueError or LayoutError for an impossible shape.
+   * @throws UnsupportedDTypeError or UnsupportedDeviceError for an unknown dtype or device, or a device that this
+   *   process cannot reach.
    * @throws OutOfMemoryError if there is not enough memory.
+   * @example
+   * ```ts
+   * import { Tensor } from 'dlpack';
+   * const x = Tensor.empty([2, 3], 'float32');
+   * console.log(x.shape, x.nbytes); // [2, 3] 24
+   * ```
    */
   static empty<D extends DType>(shape: readonly number[], dtype: D, options?: EmptyOptions): Tensor<D> {
     return new Tensor<D>(allocateNew(shape, dtype, options, false));
@@ -222,7 +237,8 @@ export class Tensor<D extends DType = DType> extends TensorView<D> {
    * @param shape - The lengths of the axes.
    * @param dtype - The element type.
    * @param options - As for `empty`.
-   * @throws OutOfMemoryError if there is not enough memory.
+   * @returns A tensor that owns its memory.
+   * @throws As `empty` does.
    * @example
    * ```ts
    * import { Tensor } from 'dlpack';

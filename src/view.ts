@@ -280,8 +280,8 @@ export class TensorView<D extends DType = DType> {
    *
    * @param source - A tensor on any device.
    * @returns This tensor.
+   * @throws ArgumentTypeError for anything but a tensor, and ReadOnlyError for read-only memory.
    * @throws LayoutError if the shapes do not broadcast, or if several indices of this tensor share one element.
-   * @throws ReadOnlyError for read-only memory.
    */
   copyFrom(source: TensorView): this {
     copyInto(descriptorOf(checkTensor(source, 'source')), writable(this, 'copyFrom()'));
@@ -304,7 +304,8 @@ export class TensorView<D extends DType = DType> {
    * Tells whether dtype, shape and values are equal. NaN equals NaN, and zero equals negative zero.
    *
    * @param other - A tensor on the host.
-   * @throws UnsupportedDeviceError if the CPU cannot read the memory.
+   * @returns True for equal tensors.
+   * @throws ArgumentTypeError for anything but a tensor, and UnsupportedDeviceError if the CPU cannot read the memory.
    */
   equals(other: TensorView): boolean {
     return differenceOf(descriptorOf(this), descriptorOf(checkTensor(other))) === null;
@@ -315,7 +316,8 @@ export class TensorView<D extends DType = DType> {
    *
    * @param other - A tensor on the host.
    * @param tolerance - How far apart values may be.
-   * @throws UnsupportedDeviceError if the CPU cannot read the memory.
+   * @returns True for close tensors.
+   * @throws ArgumentTypeError for anything but a tensor, and UnsupportedDeviceError if the CPU cannot read the memory.
    */
   allClose(other: TensorView, tolerance: Tolerance = {}): boolean {
     return distanceOf(descriptorOf(this), descriptorOf(checkTensor(other)), tolerance) === null;
@@ -326,7 +328,8 @@ export class TensorView<D extends DType = DType> {
    * copy of the other. Compares bytes from the first element to the last: two columns of one matrix share memory.
    *
    * @param other - A tensor, a typed array or a buffer.
-   *
+   * @returns True if both have bytes in common.
+   * @throws ArgumentTypeError for anything but a tensor, a typed array or a buffer.
    * @example
    * ```ts
    * import { Tensor } from 'dlpack';

@@ -24,7 +24,7 @@ const caches = { 4: new WeakMap<Struct, StructLayout>(), 8: new WeakMap<Struct, 
  * @param struct - A table of this module, such as {@link DLTensor}.
  * @param model - `lp64`, `wasm32` or `wasm64`.
  * @returns The size, the alignment and the offsets, the same object each time.
- * @throws ArgumentTypeError for anything else.
+ * @throws ArgumentTypeError or ArgumentValueError for anything else.
  * @example
  * ```ts
  * import { DLTensor, layoutOf, lp64, wasm32 } from 'dlpack/abi';

@@ -200,8 +200,8 @@ export function fromArrow(vector: ArrowVector, options?: ArrowOptions): Tensor {
  *
  * @param vector - A vector with one chunk.
  * @returns A tensor of `uint1` that shares the memory of the bitmap; null when all elements are valid.
- * @throws ArgumentTypeError for anything but a vector of Arrow.
- * @throws BufferError for several chunks.
+ * @throws ArgumentTypeError for anything but a vector of Arrow, BufferError for several chunks, and LayoutError for
+ *   lists that are nested deeper than a tensor can be.
  * @example
  * ```ts
  * import { vectorFromArray, Float32 } from 'apache-arrow';

@@ -76,11 +76,12 @@ export function parseCudaDevice(device: Device): DeviceInfo {
 }
 
 /**
- * Free and total bytes of a device.
+ * Asks the driver for the free and total bytes of a device.
  *
  * @param device - `'cuda:0'` when absent.
  * @returns The bytes that are free, and all.
- * @throws LoadError without a driver, and CudaError if there is no such device.
+ * @throws ArgumentValueError for a device of another kind, LoadError without a driver, and CudaError if there is no
+ *   such device.
  * @example
  * ```ts
  * import { memoryInfo } from 'dlpack/cuda';
@@ -114,7 +115,8 @@ const isUsed = (id: number): boolean => cuda().isUsed(id);
  * Blocks until all queued work on a device has finished.
  *
  * @param device - `'cuda:0'` when absent.
- * @throws CudaError if work on the device failed, and LoadError without a driver.
+ * @throws ArgumentValueError for a device of another kind, CudaError if work on the device failed, and LoadError
+ *   without a driver.
  * @example
  * ```ts
  * import { Tensor } from 'dlpack';

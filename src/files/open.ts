@@ -137,6 +137,7 @@ async function sourceOf(url: URL, { signal, maxBytes }: Opening): Promise<Source
  * @param options - How to map or read it; a read-only mapping when absent.
  * @returns A promise of the file. Its tensors share its memory.
  * @throws FileError if the system or the server refuses, and FileFormatError if the file breaks the format.
+ * @throws ArgumentTypeError or ArgumentValueError for anything but a source and known options.
  * @example
  * ```ts
  * import { Tensor } from 'dlpack';
@@ -245,6 +246,7 @@ function shards(opening: Opening): Kind<ShardIndex, SafetensorsFile> {
  * @param options - How to map or read it; a read-only mapping when absent.
  * @returns A promise of the file. Its tensors share its memory; `close()` releases it when they are gone.
  * @throws FileError if the system or the server refuses, and FileFormatError if the file breaks the format.
+ * @throws ArgumentTypeError or ArgumentValueError for anything but a source and known options.
  * @example
  * ```ts fragment: needs a model
  * import { openGguf } from 'dlpack/files';
@@ -283,6 +285,7 @@ const gguf: Kind<GgufHeader, GgufFile> = {
  * @param options - How to map or read it; a read-only mapping when absent.
  * @returns A promise of the file. Its tensors share its memory, except compressed and misaligned arrays.
  * @throws FileError if the system or the server refuses, and FileFormatError if the file breaks the format.
+ * @throws ArgumentTypeError or ArgumentValueError for anything but a source and known options.
  * @example
  * ```ts
  * import { Tensor } from 'dlpack';
@@ -323,6 +326,7 @@ function npz(options: OpenSyncOptions<OpenNpzOptions>): Kind<Map<string, ZipMemb
  * @returns A promise of a tensor over the mapped file, or over memory that was read.
  * @throws FileError if the system or the server refuses, FileFormatError if the file breaks the format, and
  *   UnsupportedDTypeError for arrays of objects or text.
+ * @throws ArgumentTypeError or ArgumentValueError for anything but a source and known options.
  * @example
  * ```ts
  * import { Tensor } from 'dlpack';

@@ -100,7 +100,7 @@ export class TensorFile implements Iterable<[name: string, tensor: Tensor]> {
    * True when the file has a tensor of this name.
    *
    * @param name - The name of a tensor.
-   * @throws DisposedError after `close()`.
+   * @throws DisposedError after `dispose()`.
    */
   has(name: string): boolean {
     this.check();
@@ -108,24 +108,29 @@ export class TensorFile implements Iterable<[name: string, tensor: Tensor]> {
   }
 
   /**
-   * The description of a tensor in the file.
+   * Describes a tensor in the file.
    *
    * @param name - The name of a tensor.
    * @returns Its dtype, shape and place. No data is read.
    * @throws ArgumentValueError if the file has no such tensor; the message says which name was probably meant.
+   * @throws ArgumentTypeError for a name that is no string, and DisposedError after `dispose()`.
    */
   info(name: string): TensorInfo {
     return describeLocated(this.located(name));
   }
 
   /**
-   * A tensor over the memory of the file. Data of a mapped file is read only when elements are accessed. A misaligned, compressed or big-endian
-   * tensor is copied, and then `isCopied` is true. With a spec it throws a `SpecError` for another tensor, and the compiler knows
-   * its dtype and shape: `file.get('weight', { dtype: 'float32', shape: [null, 3] })`.
+   * Makes a tensor over the memory of the file. Data of a mapped file is read only when elements are accessed. A
+   * misaligned, compressed or big-endian tensor is copied, and then `isCopied` is true. With a spec it throws a
+   * `SpecError` for another tensor, and the compiler knows its dtype and shape: `file.get('weight', { dtype: 'float32',
+   * shape: [null, 3] })`.
    *
    * @param name - The name of a tensor.
    * @param spec - The dtype and the shape that you expect; any when absent.
-   * @throws ArgumentValueError if the file has no such tensor, and DisposedError after `close()`.
+   * @returns A tensor that shares the memory of the file, or a copy.
+   * @throws ArgumentValueError if the file has no such tensor, ArgumentTypeError for a name that is no string, and
+   *   DisposedError after `dispose()`.
+   * @throws SpecError for another dtype or shape than expected, and FileFormatError if the file is damaged.
    */
   get<const S extends Pick<TensorSpec, 'dtype' | 'shape'>>(name: string, spec: S): Expected<Tensor, S>;
   get(name: string): Tensor;
@@ -153,7 +158,12 @@ export class TensorFile implements Iterable<[name: string, tensor: Tensor]> {
     return expectTaken((await this.load([name], options)).get(name) as Tensor, options);
   }
 
-  /** All tensors by their names. If one of them cannot be loaded, the others are disposed and the promise is rejected. */
+  /**
+   * All tensors by their names. If one of them cannot be loaded, the others are disposed and the promise is rejected.
+   *
+   * @returns A promise of the tensors by name.
+   * @throws ArgumentTypeError for an unknown option, DisposedError after `dispose()`, and FileError if reading fails.
+   */
   async getAllAsync(options: GetOptions = {}): Promise<Map<string, Tensor>> {
     checkOptions(options, getNames, "{ device: 'cuda:0' }");
     return this.load(this.names, options);

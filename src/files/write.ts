@@ -115,6 +115,7 @@ export async function writeSafetensors(
  * @param tensor - A tensor on the host. You may dispose it meanwhile, but not write to it.
  * @returns A promise that resolves when the file has its name.
  * @throws FileError if the system refuses; the old file is then still there.
+ * @throws ArgumentTypeError or ArgumentValueError for anything but a target, a tensor and known options.
  * @example
  * ```ts
  * import { Tensor } from 'dlpack';
@@ -138,7 +139,8 @@ export async function writeNpy(target: FileTarget, tensor: TensorView, options: 
  * @param tensors - Tensors by name: an object, a Map, or pairs.
  * @param options - As for `writeNpy`.
  * @returns A promise that resolves when the file has its name.
- * @throws As `writeNpy` does.
+ * @throws FileError as `writeNpy` does.
+ * @throws ArgumentTypeError or ArgumentValueError for anything but a target, tensors by name and known options.
  * @example
  * ```ts
  * import { Tensor } from 'dlpack';

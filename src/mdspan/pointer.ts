@@ -159,9 +159,6 @@ const addressNames: OptionNames<AddressOptions<ElementType>> = { ...pointerNames
  * because it is trusted and the caller must keep the memory alive.
  *
  * @param address - An address, with `dtype` and `size`.
- * @param source - A typed array, an ArrayBuffer or a tensor whose bytes have another element type.
- * @param tensor - A contiguous tensor.
- * @param array - A typed array.
  * @param options - The element type (that of the source when absent), whether elements are constant (`readonly`, false
  *   when absent), and for an address the number of elements and of the CUDA device.
  * @returns A pointer that shares the memory and owns nothing.
@@ -177,11 +174,32 @@ const addressNames: OptionNames<AddressOptions<ElementType>> = { ...pointerNames
  * ```
  */
 export function pointerTo<D extends ElementType>(address: bigint, options: AddressOptions<D>): Pointer<D>;
+/**
+ * Makes a pointer to memory whose bytes have another element type.
+ *
+ * @param source - A typed array, an ArrayBuffer or a contiguous tensor.
+ * @param options - The element type, and whether elements are constant (false when absent).
+ * @returns A pointer that shares the memory and owns nothing.
+ */
 export function pointerTo<D extends ElementType>(
   source: WrappableArray | ArrayBufferLike | TensorView,
   options: PointerOptions<D> & { dtype: D },
 ): Pointer<D>;
+/**
+ * Makes a pointer to the first element of a tensor.
+ *
+ * @param tensor - A contiguous tensor.
+ * @param options - The element type, and whether elements are constant (false when absent).
+ * @returns A pointer that shares the memory and owns nothing.
+ */
 export function pointerTo<D extends ElementType>(tensor: TensorView<D>, options?: PointerOptions<D>): Pointer<D>;
+/**
+ * Makes a pointer to the first element of a typed array.
+ *
+ * @param array - The array.
+ * @param options - The element type, and whether elements are constant (false when absent).
+ * @returns A pointer that shares the memory and owns nothing.
+ */
 export function pointerTo<A extends WrappableArray>(
   array: A,
   options?: PointerOptions<never>,

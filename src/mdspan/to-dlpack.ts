@@ -195,7 +195,8 @@ export class DLPackTensor {
   /**
    * Returns the DLTensor with writable fields: `DLTensor& get()`. The same object each time.
    *
-   * @throws DisposedError after `dispose()` or `move()`.
+   * @throws DisposedError after `dispose()` or `move()`, and BufferError when the DLTensor is exported after its fields
+   *   were changed.
    */
   get(): OwnedDLTensor {
     this.#live();
@@ -206,7 +207,8 @@ export class DLPackTensor {
   /**
    * Returns the DLTensor with read-only fields: `const DLTensor& get() const`. The same object each time.
    *
-   * @throws DisposedError after `dispose()` or `move()`.
+   * @throws DisposedError after `dispose()` or `move()`, and BufferError when the DLTensor is exported after the fields
+   *   were changed.
    */
   getConst(): ConstDLTensor {
     this.#live();

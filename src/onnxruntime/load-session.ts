@@ -19,14 +19,14 @@ export type Model = string | URL | Uint8Array | TensorView<'uint8'>;
 /**
  * Loads a model, on another thread.
  *
+ * @param options - Threads, providers, the device and more; ONNX Runtime's own defaults when absent.
  * @param model - The path or `file:` URL of an ONNX file, or its bytes. Files with external data need a path. ONNX Runtime does
  *   not need the bytes any more when the promise resolves.
  * @returns A promise of a session. Dispose it when no run is left.
- * @throws LoadError if ONNX Runtime is not installed.
- * @throws OnnxRuntimeError if the model cannot be loaded.
+ * @throws ArgumentTypeError or ArgumentValueError for anything but a model and known options.
+ * @throws LoadError if ONNX Runtime is not installed, and OnnxRuntimeError if the model cannot be loaded.
  * @throws OutOfMemoryError if there is not enough memory to start. A session with a signal rejects with its reason when
  *   it aborts.
- *
  * @example
  * ```ts fragment: needs a model and its input
  * import { loadSession } from 'dlpack/onnxruntime';

@@ -167,7 +167,12 @@ export class Session {
     }
   }
 
-  /** Ends the profile that the option `profile` began, and returns the path of its file. */
+  /**
+   * Ends the profile that the option `profile` began, and returns the path of its file.
+   *
+   * @returns The path.
+   * @throws OnnxRuntimeError if no profile runs, and DisposedError after `dispose()`.
+   */
   endProfiling(): string {
     this.#check();
     const path = onnxruntime().endProfiling(this.#handle);

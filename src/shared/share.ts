@@ -119,6 +119,14 @@ export function describeTensor(tensor: TensorView, options: DescribeOptions = {}
  *   outside of it.
  * @throws SpecError if the dtype or the shape is another than expected.
  * @throws UnsupportedDTypeError or UnsupportedDeviceError for a dtype or a device that this process does not have.
+ * @example
+ * ```ts
+ * import { Tensor } from 'dlpack';
+ * import { describeTensor, openTensor } from 'dlpack/shared';
+ * const message = JSON.stringify(describeTensor(Tensor.from([1, 2], { dtype: 'float32' }))); // in one process
+ * using x = openTensor(JSON.parse(message), { dtype: 'float32', shape: [null] }); // in another
+ * console.log(x.toArray()); // [1, 2]
+ * ```
  */
 export function openTensor<const S extends Pick<TensorSpec, 'dtype' | 'shape'>>(
   description: TensorToken | TensorDescription,

@@ -20,9 +20,10 @@ export type KernelModule = { readonly [name: string]: FFIFunction };
  * deleters of objects that its functions returned.
  *
  * @param path - The path of the library, relative to the working directory.
- * @returns The functions by name. A name that the library does not have throws an ArgumentValueError.
+ * @returns The functions by name.
  * @throws ArgumentTypeError for a path that is no string, TVMFFIError for a file that cannot be loaded, and LoadError
  *   without libtvm_ffi.
+ * @throws ArgumentValueError when a name is read that the library does not have.
  * @example
  * ```ts
  * import { Tensor } from 'dlpack';
@@ -45,7 +46,8 @@ export function loadModule<M extends object = KernelModule>(path: string): M {
  *
  * @param value - A module, as native code or Python's tvm_ffi returned it.
  * @returns The functions by name, as `loadModule` does.
- * @throws ArgumentTypeError for anything but a module.
+ * @throws ArgumentTypeError for anything but a module, and ArgumentValueError when a name is read that it does not
+ *   have.
  * @example
  * ```ts
  * import { asModule, getGlobalFunc } from 'dlpack/tvm-ffi';
@@ -70,6 +72,7 @@ export function asModule<M extends object = KernelModule>(value: unknown): M {
  * @param prefix - The first letters of their names; empty when absent.
  * @returns The functions by name, as `loadModule` does.
  * @throws ArgumentTypeError for a prefix that is no string, and LoadError without libtvm_ffi.
+ * @throws ArgumentValueError when a name is read that no function has.
  * @example
  * ```ts
  * import { systemLibrary } from 'dlpack/tvm-ffi';
@@ -105,6 +108,14 @@ export function implementsFunction(module: object, name: string): boolean {
  * @param module - The module that searches.
  * @param imported - The module that is searched.
  * @throws ArgumentTypeError for anything but modules.
+ * @example
+ * ```ts
+ * import { compileLibrary, implementsFunction, importModule, loadModule } from 'dlpack/tvm-ffi';
+ * const path = await compileLibrary({ cpp: 'int64_t triple(int64_t n) { return 3 * n; }', functions: ['triple'] });
+ * const kernels = loadModule('./kernels.so');
+ * importModule(kernels, loadModule(path));
+ * console.log(implementsFunction(kernels, 'triple')); // true
+ * ```
  */
 export function importModule(module: object, imported: object): void {
   callBuiltin('ffi.ModuleImportModule', [checkModule(module), checkModule(imported)]);
@@ -125,7 +136,8 @@ export interface ModuleDescription {
  *
  * @param module - From `loadModule`, `asModule` or `systemLibrary`.
  * @returns The description. Each call makes a new one.
- * @throws ArgumentTypeError for anything but a module.
+ * @throws ArgumentTypeError for anything but a module, and ArgumentValueError when a name is read that an imported
+ *   module does not have.
  * @example
  * ```ts
  * import { describeModule, loadModule } from 'dlpack/tvm-ffi';

@@ -305,12 +305,7 @@ let missing: FFIObject | null = null;
 export abstract class Entries<K, V> extends LiveContainer implements Iterable<[K, V]> {
   protected abstract readonly kind: 'Map' | 'Dict';
 
-  /**
-   * Returns the value of a key.
-   *
-   * @param key - The key.
-   * @returns The value; undefined when there is none.
-   */
+  /** The number of entries now. */
   get size(): number {
     return callBuiltin(`ffi.${this.kind}Size`, [this]) as number;
   }
@@ -324,7 +319,12 @@ export abstract class Entries<K, V> extends LiveContainer implements Iterable<[K
     return callBuiltin(`ffi.${this.kind}Count`, [this, key]) !== 0;
   }
 
-  /** The value of a key; undefined when there is none. */
+  /**
+   * Returns the value of a key.
+   *
+   * @param key - The key.
+   * @returns The value; undefined when there is none.
+   */
   get(key: K): V | undefined {
     if (missing === null || objectHandle(missing).isDisposed) {
       missing = callBuiltin('ffi.GetInvalidObject', []) as FFIObject;

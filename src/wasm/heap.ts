@@ -274,6 +274,7 @@ export class WasmHeap {
    * @throws BufferError if `copy: false` forbids a copy that is needed, the struct cannot say that the tensor is
    *   read-only, or elements start inside a byte.
    * @throws LoadError for a module without `malloc`, `free` or a table of functions. Otherwise as `empty` does.
+   * @throws ConsumedError inside the module, if it calls the deleter twice.
    */
   exportManaged(tensor: TensorView, options: ExportManagedOptions = {}): WasmAddress {
     checkOptions(options, exportNames, '{ versioned: false }');

@@ -77,7 +77,11 @@ export class CudaEvent {
     return this.#device.name;
   }
 
-  /** The driver's handle. */
+  /**
+   * Returns the driver's handle.
+   *
+   * @throws DisposedError after `dispose()`.
+   */
   get handle(): bigint {
     return this.#liveHandle();
   }
@@ -100,17 +104,29 @@ export class CudaEvent {
     return this;
   }
 
-  /** True when the recorded work has finished. */
+  /**
+   * Tells whether the recorded work has finished.
+   *
+   * @throws DisposedError after `dispose()`, and CudaError if the work failed.
+   */
   get isDone(): boolean {
     return onEvent('queryEvent', this.#device, this.#liveHandle());
   }
 
-  /** Blocks until the recorded work has finished. */
+  /**
+   * Blocks until the recorded work has finished.
+   *
+   * @throws DisposedError after `dispose()`, and CudaError if the work failed.
+   */
   synchronize(): void {
     onEvent('synchronizeEvent', this.#device, this.#liveHandle());
   }
 
-  /** Resolves when the recorded work has finished. */
+  /**
+   * Resolves when the recorded work has finished.
+   *
+   * @throws DisposedError after `dispose()`, and CudaError if the work failed.
+   */
   async done(): Promise<void> {
     this.#liveHandle();
     const { number: owner } = this.#owned;
@@ -121,7 +137,9 @@ export class CudaEvent {
    * Milliseconds since an earlier event. Both events need `timing` and must have completed.
    *
    * @param since - The earlier event.
-   * @throws ArgumentTypeError if it is no CudaEvent, and CudaError if an event has no timing or has not happened.
+   * @returns Milliseconds, with parts.
+   * @throws ArgumentTypeError if it is no CudaEvent, DisposedError after `dispose()`, and CudaError if an event has no
+   *   timing or has not happened.
    */
   elapsed(since: CudaEvent): number {
     const start = liveEvent(since);

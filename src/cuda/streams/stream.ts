@@ -119,7 +119,11 @@ export class Stream {
     return this.#state.device.name;
   }
 
-  /** The driver's handle, which Python libraries accept: `1n` and `2n` for the default streams, else an address. */
+  /**
+   * Returns the driver's handle, which Python libraries accept: `1n` and `2n` for the default streams, else an address.
+   *
+   * @throws DisposedError after `dispose()`, and ArgumentTypeError for an object that is no Stream.
+   */
   get handle(): bigint {
     if (!(#state in this)) throw new ArgumentTypeError('stream', 'a Stream', this);
     return this.#state.liveHandle();

@@ -71,6 +71,11 @@ export function setAllocator(next: TensorAllocator | bigint | null): void {
  * @throws BufferError if the JavaScript function returned another tensor. What it throws passes unchanged; a C
  *   allocator throws a TVMFFIError.
  * @throws OutOfMemoryError if there is not enough memory.
+ * @example
+ * ```ts
+ * import { fromEnvAlloc } from 'dlpack/tvm-ffi';
+ * console.log(fromEnvAlloc([2, 3], 'float32').shape); // [2, 3]
+ * ```
  */
 export function fromEnvAlloc<D extends DType>(shape: readonly number[], dtype: D, device: Device = 'cpu'): Tensor<D> {
   if (usesOwn) return Tensor.empty(shape, dtype, { device });

@@ -32,7 +32,6 @@ export interface GetGlobalOptions {
  * Returns the function that native code, or {@link registerGlobalFunc}, registered under a name.
  *
  * @param name - The name, such as `'ffi.Array'`.
- * @param options - `allowMissing: true` returns null for a name that is not registered; it throws when absent.
  * @returns The function, the same object as long as it is alive.
  * @throws ArgumentTypeError for a name that is no string, ArgumentValueError for one that is not registered, and
  *   LoadError without libtvm_ffi.
@@ -44,6 +43,13 @@ export interface GetGlobalOptions {
  * ```
  */
 export function getGlobalFunc(name: string): FFIFunction;
+/**
+ * Returns the function, or null for a name that is not registered.
+ *
+ * @param name - The name, such as `'ffi.Array'`.
+ * @param options - `allowMissing: true`. A name that is not registered throws otherwise.
+ * @returns The function, the same object as long as it is alive; null if there is none.
+ */
 export function getGlobalFunc(name: string, options: { allowMissing: true }): FFIFunction | null;
 export function getGlobalFunc(name: string, options: GetGlobalOptions = {}): FFIFunction | null {
   if (typeof name !== 'string') throw new ArgumentTypeError('name', 'a string', name);
@@ -178,8 +184,6 @@ export function toFunction(fn: FFICallback): FFIFunction {
  * Returns the same function or object, but its arrays and maps are live views (`ArrayView`, `MapView`) instead of copies.
  *
  * @param fn - A native function, whose results become views.
- * @param container - A list or a map, whose elements become views.
- * @param object - An object, whose fields and results become views.
  * @returns A second JavaScript object for the same native one. Views share the memory of native code.
  * @throws ArgumentTypeError for anything but a native function or object.
  * @example
@@ -190,7 +194,19 @@ export function toFunction(fn: FFICallback): FFIFunction {
  * ```
  */
 export function live(fn: FFICallback): FFIFunction;
+/**
+ * Returns a second JavaScript object for the same list or map, with views of arrays and maps as its elements.
+ *
+ * @param container - The list or the map.
+ * @returns The view. It shares the memory of native code.
+ */
 export function live<T extends List | Dict>(container: T): T;
+/**
+ * Returns a second JavaScript object for the same native one, with views of arrays and maps as its fields and results.
+ *
+ * @param object - The object.
+ * @returns The view. It shares the memory of native code.
+ */
 export function live<T extends FFIObject>(object: T): Live<T>;
 export function live(value: unknown): unknown {
   if (isA(value, FFIObject)) return isContainer(value) ? liveContainer(value) : objectClasses.live(value);
