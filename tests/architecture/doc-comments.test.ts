@@ -1,6 +1,7 @@
 /**
- * Everything that the package exports says what it does, what each parameter means and what it throws. `npm run reference`
- * checks the first with TypeDoc, and types inside of types; this test needs no packages of the site.
+ * Everything that the package exports says what it does, what each parameter means, what it returns and throws, and each
+ * function has an example. `npm run reference` checks the first with TypeDoc, and types inside of types; this test needs no
+ * packages of the site. tests/docs runs the examples.
  */
 
 import { readFileSync } from 'node:fs';
@@ -9,6 +10,7 @@ import { fileURLToPath } from 'node:url';
 import { equal, ok } from '../assert.js';
 import { test } from '../harness.js';
 import { entries } from './declarations.js';
+import { thrownBy } from './throws.js';
 
 const root = fileURLToPath(new URL('../../../', import.meta.url));
 
@@ -19,6 +21,10 @@ interface Documented {
 }
 
 interface Declared extends Documented {
+  /** True for a function, or a constant that is one. */
+  readonly isFunction: boolean;
+  /** True for a function that returns something. */
+  readonly hasResult: boolean;
   /** The names of classes and interfaces that it extends or implements, which may document a member for it. */
   readonly parents: readonly string[];
   readonly members: ReadonlyMap<string, Documented>;
@@ -29,6 +35,9 @@ const declaration = /^(?:export )?(?:declare )?(?:abstract )?(class|interface|ty
 const member = /^ {4}(?!private |protected |#)(?:(?:readonly|static|abstract|get|set) )*([\w$]+|\[[\w.]+\])(?=[?(:<])/;
 /** The name and the type parameters of a function or a method, up to its parameters. */
 const callable = /^\s*(?:(?:export|declare|static|abstract|function) )*(?:[\w$]+|\[[\w.]+\])\??(?=[(<])/;
+
+/** The type of a constant that is a function. */
+const functionType = /^: (?:<[^(]*>)?\([^()]*\) =>/;
 
 /** The comment that ends in the line before `i`. */
 function commentBefore(lines: readonly string[], i: number): string {
@@ -67,12 +76,13 @@ function bracketed(text: string): [string, string] {
  * not `this`.
  */
 function parametersAt(lines: readonly string[], i: number): string[] {
-  const [head] = callable.exec(lines[i] as string) ?? [];
-  if (head === undefined) return [];
-  let rest = lines
+  const text = lines
     .slice(i, i + 60)
     .join('\n')
-    .slice(head.length);
+    .replace(/^export declare const ([\w$]+): /, '$1');
+  const [head] = callable.exec(text) ?? [];
+  if (head === undefined) return [];
+  let rest = text.slice(head.length);
   if (rest.startsWith('<')) [, rest] = bracketed(rest);
   const [list] = bracketed(rest);
   return partsOf(list).flatMap((part) => {
@@ -103,12 +113,11 @@ function declarationsOf(lines: readonly string[]): Map<string, Declared> {
     )
       .split(/[^\w$]+/)
       .filter((word) => word !== '');
-    const own = both(
-      found.get(name),
-      commentBefore(lines, start),
-      kind === 'function' ? parametersAt(lines, start) : [],
-    );
-    found.set(name, { ...own, parents, members });
+    const isFunction = kind === 'function' || (kind === 'const' && functionType.test(rest));
+    const own = both(found.get(name), commentBefore(lines, start), isFunction ? parametersAt(lines, start) : []);
+    const last = lines.find((it, i) => i >= start && /^\S.*;$/.test(it)) ?? '';
+    const hasResult = isFunction && !/(?:\):|=>) (?:void;|asserts )/.test(last);
+    found.set(name, { ...own, parents, members, isFunction, hasResult });
   });
   return found;
 }
@@ -129,12 +138,8 @@ interface Export {
   readonly declared: Declared | undefined;
 }
 
-/** The subpaths whose functions and methods have words for every parameter and for what they throw. */
-const complete = ['dlpack', 'dlpack/python', 'dlpack/onnxruntime', 'dlpack/files', 'dlpack/cuda'];
-
-function exportsOf(subpaths: readonly string[]): Export[] {
-  const wanted = [...entries()].filter(([subpath]) => subpaths.includes(subpath));
-  const origins = new Set(wanted.flatMap(([, names]) => [...names.values()]));
+function exportsOf(): Export[] {
+  const origins = new Set([...entries().values()].flatMap((names) => [...names.values()]));
   return [...origins].map((origin) => {
     const [file, name] = origin.split('#') as [string, string];
     return { name, file, declared: declaredIn(file).get(name) };
@@ -142,7 +147,7 @@ function exportsOf(subpaths: readonly string[]): Export[] {
 }
 
 function allExports(): Export[] {
-  const all = exportsOf([...entries().keys()]);
+  const all = exportsOf();
   ok(
     all.length > 400 && all.filter(({ declared }) => (declared?.members.size ?? 0) > 0).length > 150,
     'reads the declarations',
@@ -172,7 +177,7 @@ const unnamed = ({ parameters }: Documented, comment: string): string[] =>
   [...parameters].filter((parameter) => !new RegExp(`@param ${parameter.replace('$', '\\$')} - \\S`).test(comment));
 
 test('every parameter of an exported function or method has a @param, or its type is a documented set of options', () => {
-  const all = exportsOf(complete);
+  const all = exportsOf();
   const missing = all.flatMap(({ name, file, declared }) => {
     // What ends in Like describes an object of the platform, which has its own reference.
     if (declared === undefined || name.endsWith('Like')) return [];
@@ -187,25 +192,68 @@ test('every parameter of an exported function or method has a @param, or its typ
   });
   equal(missing, []);
   const parameters = all.flatMap(({ declared }) => [...(declared?.parameters ?? [])]);
-  ok(parameters.length > 30, `reads ${parameters.length} parameters of functions`);
+  ok(parameters.length > 200, `reads ${parameters.length} parameters of functions`);
 });
 
-/** The errors that a function of the source throws itself, with its own `throw`. */
-function thrownBy(file: string, name: string): string[] {
-  const text = readFileSync(join(root, 'src', file.replace(/\.d\.ts$/, '.ts')), 'utf8');
-  const [body = ''] =
-    new RegExp(`^export (?:async )?function ${name.replace('$', '\\$')}\\b[\\s\\S]*?^\\}$`, 'm').exec(text) ?? [];
-  return [...body.matchAll(/\bthrow new (\w+Error)\(/g)].map(([, error = '']) => error);
+/** The functions of the package with their comments, by name. */
+function functions(): (Export & { readonly declared: Declared })[] {
+  return exportsOf().filter((it): it is Export & { declared: Declared } => it.declared?.isFunction === true);
 }
 
-test('an exported function names the errors that it throws itself', () => {
-  const all = exportsOf(complete).map((it) => ({ ...it, thrown: new Set(thrownBy(it.file, it.name)) }));
-  const missing = all.flatMap(({ name, file, declared, thrown }) => {
-    const [, ...words] = declared?.comment.split('@throws') ?? [];
-    return [...thrown]
-      .filter((error) => !words.join().includes(error))
-      .map((error) => `${file}: ${name} throws ${error}`);
+/** The comment, and those of the functions and methods that it names: as {@link other} does, or as `other` does. */
+function withReferences(comment: string, members: ReadonlyMap<string, Documented> = new Map()): string {
+  const named = [...comment.matchAll(/\b[Aa]s (?:for )?(?:`|\{@link )(\w+)/g)].map(([, name = '']) => name);
+  const found = named.map((name) => {
+    const declared = [...files.values()].flatMap((file) => file.get(name) ?? []);
+    return (members.get(name)?.comment ?? '') + declared.map((it) => it.comment).join('\n');
+  });
+  return [comment, ...found].join('\n');
+}
+
+test('every exported function that returns something says what, and whether it shares or copies', () => {
+  const missing = functions()
+    .filter(({ declared: { hasResult, comment } }) => hasResult && !comment.includes('@returns'))
+    .map(({ file, name }) => `${file}: ${name}`);
+  equal(missing, []);
+});
+
+test('every exported function has an example, or says that it works as one that has', () => {
+  const all = functions();
+  const missing = all
+    .filter(({ declared: { comment } }) => !withReferences(comment).includes('@example'))
+    .map(({ file, name }) => `${file}: ${name}`);
+  equal(missing, []);
+  ok(all.length > 150, `reads ${all.length} functions`);
+});
+
+/** The errors that nothing behind `@throws` names. */
+const unsaid = (thrown: Iterable<string>, comment: string): string[] => {
+  const words = comment
+    .split(/@throws/)
+    .slice(1)
+    .map((part) => part.split(/^\s*\* @(?!throws)/m)[0])
+    .join();
+  return [...thrown].filter((error) => !words.includes(error));
+};
+
+test('an exported function or method names the errors that it and the functions of its file throw', () => {
+  let count = 0;
+  const missing = exportsOf().flatMap(({ name, file, declared }) => {
+    if (declared === undefined) return [];
+    const said = (key: string, comment: string, thrown: ReadonlySet<string>): string[] => {
+      count += thrown.size;
+      return unsaid(thrown, withReferences(comment, declared.members)).map(
+        (error) => `${file}: ${key} throws ${error}`,
+      );
+    };
+    const own = declared.isFunction ? said(name, declared.comment, thrownBy(file, name)) : [];
+    const members = [...declared.members]
+      .filter(([key]) => !plain.includes(key))
+      .flatMap(([key, { comment }]) =>
+        said(`${name}.${key}`, comment + inherited(declared.parents, key), thrownBy(file, name, key)),
+      );
+    return [...own, ...members];
   });
   equal(missing, []);
-  ok(all.filter(({ thrown }) => thrown.size > 0).length > 10, 'finds what functions throw');
+  ok(count > 150, `finds ${count} errors that functions throw`);
 });
