@@ -11,8 +11,17 @@ const slug = (name: string): string => name.toLowerCase().replaceAll(/[^a-z0-9]+
 const forms: readonly Form[] = ['buffer', 'external'];
 
 /**
- * Every producer with every consumer that has a form of memory in common with it, each tensor, each view and each `copy`; and
- * every two consumers of buffers, which both get the same managed tensor.
+ * Lists the cases for every producer with every consumer that has a form of memory in common with it, for each tensor,
+ * each view and each `copy`; and for every two consumers of buffers, which both get the same managed tensor.
+ *
+ * @param subjects - The libraries.
+ * @returns The cases, for {@link runCases} or a test runner.
+ * @throws ArgumentTypeError or ArgumentValueError for a library that is described wrongly.
+ * @example
+ * ```ts fragment: needs two libraries
+ * import { pairCases } from 'dlpack/conformance';
+ * for (const { id, title, run } of pairCases([mine, yours])) test(`${id}: ${title}`, run);
+ * ```
  */
 export function pairCases(subjects: readonly Subject[]): Case[] {
   subjects.forEach(checkSubject);

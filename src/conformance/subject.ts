@@ -10,7 +10,11 @@ export type Form = (typeof forms)[number];
 
 /** A tensor made from another: its shape, and for each element its place in the first tensor, in row-major order. */
 export interface View {
-  /** Makes the view of a tensor. */
+  /**
+   * Makes the view of a tensor.
+   *
+   * @param tensor - What `producer.make` made.
+   */
   make(tensor: object): object;
   /** The shape of the view. */
   readonly shape: readonly number[];
@@ -26,11 +30,26 @@ export interface View {
 export interface StreamSubject {
   /** Makes a stream of a consumer, which waits for no other, and returns its handle. */
   make(): bigint;
-  /** Ends a stream of `make`, after the tensor was released. */
+  /**
+   * Ends a stream of `make`, after the tensor was released.
+   *
+   * @param stream - What `make` returned.
+   */
   destroy(stream: bigint): void;
-  /** Begins to write the elements on a stream of the library, and returns before they have arrived. */
+  /**
+   * Begins to write the elements on a stream of the library, and returns before they have arrived.
+   *
+   * @param tensor - What `makeOn` made.
+   * @param bytes - The elements.
+   */
   write(tensor: object, bytes: Uint8Array): void;
-  /** Copies memory of the device on a stream of a consumer, waits for the copy, and returns it. */
+  /**
+   * Copies memory of the device on a stream of a consumer, waits for the copy, and returns it.
+   *
+   * @param stream - What `make` returned.
+   * @param address - Where the bytes are.
+   * @param length - How many bytes.
+   */
   read(stream: bigint, address: bigint, length: number): Uint8Array | Promise<Uint8Array>;
 }
 
@@ -38,23 +57,47 @@ export interface StreamSubject {
 export interface ProducerSubject {
   /** The forms that it exports. The default is buffers alone. */
   readonly forms?: readonly Form[];
-  /** A tensor with these elements; null if the library has no such tensors. For `gpuBuffer`, on this GPUDevice. */
+  /**
+   * Makes a tensor with these elements; null if the library has no such tensors. For `gpuBuffer`, on this GPUDevice.
+   *
+   * @param recipe - The dtype, the shape and the elements.
+   * @param gpuDevice - The GPUDevice, for the form `gpuBuffer` alone.
+   */
   make(recipe: Recipe, gpuDevice?: object): object | null;
   /**
-   * A tensor in memory of another device, such as pinned host memory (type 3) or a CUDA device (type 2); null if the
-   * library has none. For libraries with native externals.
+   * Makes a tensor in memory of another device, such as pinned host memory (type 3) or a CUDA device (type 2); null if
+   * the library has none. For libraries with native externals.
+   *
+   * @param recipe - The dtype, the shape and the elements.
+   * @param device - The device.
    */
   makeOn?(recipe: Recipe, device: DLDevice): object | null;
-  /** Streams of such a device, which show whether exports keep the order of work; null if the library has none. */
+  /**
+   * Returns the streams of such a device, which show whether exports keep the order of work; null if the library has
+   * none.
+   *
+   * @param device - The device.
+   */
   streams?(device: DLDevice): StreamSubject | null;
   /**
-   * A tensor over memory of somebody else, whose elements begin at its first byte, without a copy; null if the library
-   * wraps no such memory.
+   * Makes a tensor over memory of somebody else, whose elements begin at its first byte, without a copy; null if the
+   * library wraps no such memory.
+   *
+   * @param recipe - The dtype, the shape and the elements.
+   * @param memory - The memory, which has the elements already.
    */
   wrap?(recipe: Recipe, memory: ArrayBuffer | SharedArrayBuffer | WebAssembly.Memory): object | null;
-  /** A tensor whose memory must not be written. */
+  /**
+   * Makes a tensor whose memory must not be written; null if the library has none.
+   *
+   * @param recipe - The dtype, the shape and the elements.
+   */
   makeReadOnly?(recipe: Recipe): object | null;
-  /** Releases a tensor, where the library has a way to. */
+  /**
+   * Releases a tensor, where the library has a way to.
+   *
+   * @param tensor - What one of the other functions made.
+   */
   dispose?(tensor: object): void;
   /** Views of a tensor. */
   readonly views?: Readonly<Record<string, View>>;
@@ -66,7 +109,12 @@ export interface Taken {
   readonly shape: readonly number[];
   /** The elements in row-major order without gaps. */
   bytes(): Uint8Array | Promise<Uint8Array>;
-  /** Writes one float32. Absent if the library refuses to write to this tensor. */
+  /**
+   * Writes one float32. Absent if the library refuses to write to this tensor.
+   *
+   * @param index - The place of the element in row-major order.
+   * @param value - The value.
+   */
   write?(index: number, value: number): void;
   /** The library's tensor, if it is a producer itself. */
   readonly tensor?: object;
@@ -92,7 +140,12 @@ export interface ConsumerSubject {
   readonly without?: readonly (keyof ConsumerOptions)[];
   /** It copies what it takes, so it may call the deleter before `consume` returns. Cases that need shared memory are skipped. */
   readonly copies?: boolean;
-  /** Takes a tensor from a producer. */
+  /**
+   * Takes a tensor from a producer.
+   *
+   * @param producer - A tensor of another library, or what native code or the kit made.
+   * @param options - What is asked of the library.
+   */
   consume(producer: object, options: ConsumerOptions): Taken;
 }
 
