@@ -1,8 +1,8 @@
 // The peer of dlpack/conformance: it makes native externals, also those that break rules, and takes the externals of
 // the library under test. It uses nothing of the exchange code of this package, only the published header.
 //
-// Integers cross as BigInt64Arrays, because tests use numbers that a double cannot hold. src/conformance/native/peer.ts names
-// them. All functions run on the JavaScript thread; deleters on any thread.
+// Integers cross as BigInt64Arrays, because tests use numbers that a double cannot hold. src/conformance/native/peer.ts
+// names them. All functions run on the JavaScript thread; deleters on any thread.
 #include "peer.h"
 
 #include <stdlib.h>
