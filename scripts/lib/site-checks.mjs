@@ -62,6 +62,7 @@ async function everyPage(visit, url, site) {
       for (const text of printed) {
         if (/^(Uncaught|This program does not compile|It printed nothing)/m.test(text)) says(`a live program: ${text}`);
       }
+      if (await evaluate("document.body.textContent.includes('---cut---')")) says('a program shows what it continues');
       for (const error of errors) says(error);
     });
   }

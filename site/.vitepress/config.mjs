@@ -7,6 +7,8 @@ import { liveProgram } from '../lib/live.mjs';
 
 const root = new URL('../../', import.meta.url);
 const modules = new URL('site/node_modules/', root).pathname;
+/** Types under the pointer take most of the time of a build. */
+const hasHovers = process.env.SITE_HOVERS !== '0';
 const sidebarFile = new URL('build/reference/typedoc-sidebar.json', root);
 const reference = existsSync(sidebarFile) ? JSON.parse(readFileSync(sidebarFile, 'utf8')) : [];
 
@@ -126,7 +128,7 @@ function withCells(md) {
     const isWhole = !/no-run|fragment/.test(mode);
     const { content } = token;
     // The signatures of the reference are no programs.
-    const hasTypes = /from 'dlpack/.test(env.program) && !/fragment/.test(mode);
+    const hasTypes = hasHovers && /from 'dlpack/.test(env.program) && !/fragment/.test(mode);
     token.info = `${language} ${hasTypes ? 'twoslash' : ''} ${tab}`;
     if (before !== '' && hasTypes) token.content = `${before}// ---cut---\n${content}`;
     const shown = fence(tokens, i, options, env, self);
@@ -136,11 +138,16 @@ function withCells(md) {
   };
 }
 
+/** Two owners of one block of memory. */
+const icon =
+  '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><rect width="32" height="32" rx="6" fill="#0550ae"/><path d="M5 20h22v7H5zM12 20v7M20 20v7M9 5l6 12M23 5l-6 12" fill="none" stroke="#fff" stroke-width="2.5"/></svg>';
+
 export default defineConfig({
   title: 'dlpack',
   titleTemplate: ':title · dlpack',
   description: 'Use PyTorch, NumPy and ONNX Runtime from JavaScript, on the same memory.',
   lang: 'en',
+  head: [['link', { rel: 'icon', type: 'image/svg+xml', href: `data:image/svg+xml,${encodeURIComponent(icon)}` }]],
   base: process.env.SITE_BASE ?? '/',
   srcDir: '..',
   outDir: '../build/site',
@@ -164,7 +171,7 @@ export default defineConfig({
       withCells(md);
     },
     anchor: { slugify },
-    codeTransformers: process.env.SITE_HOVERS === '0' ? [] : [hovers()],
+    codeTransformers: hasHovers ? [hovers()] : [],
     theme: { light: 'github-light', dark: 'github-dark' },
   },
   themeConfig: {

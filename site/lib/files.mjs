@@ -53,9 +53,12 @@ export function completeSite(site, repository, base) {
       else if (statSync(join(repository, source)).isDirectory()) {
         mended = mended.replaceAll(new RegExp(`<a\\b[^>]*href="${escaped(href)}"[^>]*>(.*?)</a>`, 'g'), '$1');
       } else {
+        // A page among the examples needs the repository around it, so a reader gets its text.
+        const isPage = source.endsWith('.html');
         mkdirSync(dirname(join(site, source)), { recursive: true });
-        copyFileSync(join(repository, source), join(site, source));
-        if (source !== target) mended = mended.replaceAll(`href="${href}"`, `href="${href.replace(/\.html$/, '')}"`);
+        copyFileSync(join(repository, source), join(site, isPage ? `${source}.txt` : source));
+        const mendedHref = isPage ? `${href}.txt` : source === target ? href : href.replace(/\.html$/, '');
+        mended = mended.replaceAll(`href="${href}"`, `href="${mendedHref}"`);
       }
     }
     if (mended !== text) writeFileSync(join(site, path), mended);

@@ -20,6 +20,7 @@ const typesCache = {
 export const hovers = () =>
   transformerTwoslash({
     explicitTrigger: true,
+    langs: ['ts', 'tsx', 'js'],
     typesCache,
     twoslasher: createTwoslasher({
       vfsRoot: root,
@@ -30,6 +31,7 @@ export const hovers = () =>
         lib: ['lib.es2023.d.ts', 'lib.esnext.disposable.d.ts', 'lib.dom.d.ts'],
         types: ['node'],
         skipLibCheck: true,
+        allowJs: true,
       },
       handbookOptions: { noErrors: true, noErrorValidation: true },
       // The reference has the parameters. A page with hundreds of names would carry them hundreds of times.
