@@ -110,8 +110,9 @@ const ways: Record<string, () => Promise<Way>> = {
 async function measure(what: string, times: number, run: () => number | Promise<number>): Promise<number[]> {
   const sum = await run();
   if (sum !== SUM) throw new Error(`${name}, ${what}: expected ${SUM} but received ${sum}`);
+  for (let i = 0; i < 5; i++) await run(); // compiled code, open connections
   const samples: number[] = [];
-  for (let i = 0; i < 5; i++) {
+  for (let i = 0; i < 9; i++) {
     const start = process.hrtime.bigint();
     for (let turn = 0; turn < times; turn++) await run();
     samples.push(Number(process.hrtime.bigint() - start) / times);

@@ -27,7 +27,7 @@ function waysOfPeers() {
 }
 const ways = source === 'alternatives' ? waysOfAlternatives() : waysOfPeers();
 /** The bars of one direction, and the kind of each bar. */
-const bars = (column) => ways.map((way) => [way[0], way[column], way[0] === 'dlpack' ? 'c' : 'off']);
+const bars = (column) => ways.map((way) => [way[0], way[column], way[0].includes('dlpack') ? 'c' : 'off']);
 
 const left = 190;
 const least = 1;

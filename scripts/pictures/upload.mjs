@@ -22,7 +22,7 @@ export const svg = picture(
   middle(198, 82, 'copy', 'small'),
   arrow(442, 90, 518, 90),
   middle(480, 82, 'DMA', 'small'),
-  badge(232, 126, 'thread 1 fills 1a', 'b'),
-  middle(450, 143, 'while the device reads 1b', 'small dim'),
+  badge(200, 126, 'thread 1 fills 1a', 'b'),
+  middle(440, 143, 'while the device reads 1b', 'small dim'),
   text(20, 178, 'So the file, the memory and the GPU are busy at the same time.', 'small dim'),
 );

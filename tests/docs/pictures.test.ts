@@ -34,3 +34,22 @@ test('each picture has a title and a description, and a page shows it with a tex
     ok(new RegExp(`!\\[[^\\]]{10,}\\]\\([./a-z]*pictures/${name}\\.svg\\)`).test(text), name);
   }
 });
+
+test('README, the comparison and the home page name the figures of the chart', () => {
+  const [, chart = ''] = /<desc id="description">([^<]*)</.exec(read('docs/pictures/peers.svg')) ?? [];
+  const bars = chart.split(/(?<=s)\.\s*(?=\S|$)/).filter((bar) => bar !== '');
+  const times = bars.map((bar) => bar.slice(bar.lastIndexOf(': ') + 2));
+  const names = bars.slice(0, bars.length / 2).map((bar) => bar.slice(0, bar.lastIndexOf(': ')));
+  ok(names.length > 5 && names[0] === 'dlpack', chart);
+  const comparison = read('docs/comparison.md');
+  names.forEach((name, i) => {
+    const row = `| ${name} | ${times[i]} | ${times[i + names.length]} |`;
+    ok(comparison.includes(row), row);
+  });
+  for (const page of ['README.md', 'site/home.md']) {
+    const [, section = ''] = /## What you would use instead\n([\s\S]*?)\n## /.exec(read(page)) ?? [];
+    const named = [...section.matchAll(/\d[\d.,]* (?:µs|ms|s)\b/g)].map(([time]) => time);
+    ok(named.length > 1, `${page}: ${section}`);
+    for (const time of named) ok(times.includes(time), `${page}: ${time}`);
+  }
+});
