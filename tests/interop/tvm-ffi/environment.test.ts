@@ -132,3 +132,25 @@ testWith(kernelsMissing, 'another host keeps its allocator', () => {
     1,
   );
 });
+
+testWith(kernelsMissing, 'nothing asks the custom allocator of TVM-FFI, so there is none to set', () => {
+  const counted = (action: () => void) => probe('count_allocations')(action);
+  equal(
+    counted(() => probe('ask_allocator')()),
+    1,
+  );
+  const made = counted(() => {
+    probe('keep')(Tensor.from([1, 2]));
+    probe('keep')(new Map<string, unknown>([['a text of some length', [1, 2, new Shape([3])]]]));
+    probe('keep')(() => 2n ** 100n);
+    probe('make_tensor')(4);
+    probe('forget')();
+  });
+  equal(made, 0, 'TVM-FFI asks its allocator now: see docs/design/tvm-ffi.md');
+});
+
+testWith(kernelsMissing, 'objects of this package leave their memory to their own deleters', () => {
+  for (const value of [Tensor.from([1, 2]), () => 1]) {
+    for (let call = 0; call < 3; call++) equal(probe('has_empty_header')(value as never), true);
+  }
+});

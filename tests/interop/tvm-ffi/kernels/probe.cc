@@ -6,6 +6,7 @@
 #include <tvm/ffi/function.h>
 #include <tvm/ffi/rvalue_ref.h>
 
+#include <atomic>
 #include <optional>
 #include <string>
 #include <thread>
@@ -32,6 +33,38 @@ static ffi::String CallOnThread(ffi::Function function) {
     }
   }).join();
   return message;
+}
+
+// How often the custom allocator of the process is asked for an object while the function runs.
+static TVMFFICustomAllocator* replaced;
+static std::atomic<int64_t> asked;
+static int64_t CountAllocations(ffi::Function function) {
+  static TVMFFICustomAllocator counting = {[](size_t size, size_t alignment, int32_t type_index, void*) {
+                                             ++asked;
+                                             return replaced->allocate(size, alignment, type_index, replaced->context);
+                                           },
+                                           nullptr};
+  replaced = TVMFFIGetCustomAllocator();
+  asked = 0;
+  TVMFFISetCustomAllocator(&counting);
+  try {
+    function();
+  } catch (...) {
+    TVMFFISetCustomAllocator(replaced);
+    throw;
+  }
+  TVMFFISetCustomAllocator(replaced);
+  return asked;
+}
+static TVMFFIObjectAllocHeader* HeaderOf(void* object) { return static_cast<TVMFFIObjectAllocHeader*>(object) - 1; }
+static void AskAllocator() {
+  const TVMFFICustomAllocator* allocator = TVMFFIGetCustomAllocator();
+  void* object = allocator->allocate(sizeof(TVMFFIObject), alignof(TVMFFIObject), kTVMFFIObject, allocator->context);
+  HeaderOf(object)->delete_space(object);
+}
+// Whether the header before an object of this package leaves its memory to the object's own deleter.
+static bool HasEmptyHeader(ffi::AnyView value) {
+  return HeaderOf(value.CopyToTVMFFIAny().v_obj)->delete_space == nullptr;
 }
 
 static double SumOwned(ffi::Tensor x) {
@@ -227,6 +260,9 @@ TVM_FFI_DLL_EXPORT_TYPED_FUNC(kept, Kept);
 TVM_FFI_DLL_EXPORT_TYPED_FUNC(forget, Forget);
 TVM_FFI_DLL_EXPORT_TYPED_FUNC(forget_on_thread, ForgetOnThread);
 TVM_FFI_DLL_EXPORT_TYPED_FUNC(call_on_thread, CallOnThread);
+TVM_FFI_DLL_EXPORT_TYPED_FUNC(count_allocations, CountAllocations);
+TVM_FFI_DLL_EXPORT_TYPED_FUNC(ask_allocator, AskAllocator);
+TVM_FFI_DLL_EXPORT_TYPED_FUNC(has_empty_header, HasEmptyHeader);
 TVM_FFI_DLL_EXPORT_TYPED_FUNC(sum_owned, SumOwned);
 TVM_FFI_DLL_EXPORT_TYPED_FUNC(sum_view, SumView);
 TVM_FFI_DLL_EXPORT_TYPED_FUNC(describe, Describe);
