@@ -196,7 +196,7 @@ static Storage* ConsumeArray(Ref* array, Imported* imported, const Importer& imp
   int64_t strides[32];
   uint64_t flags;
   Status status;
-  if (!ReadNumPyArray(array->get(), &tensor, strides, &flags)) return nullptr;
+  if (!IsVersionedNumPy() || !ReadNumPyArray(array->get(), &tensor, strides, &flags)) return nullptr;
   return Keep(array, tensor, flags, imported, &status, importer);
 }
 
@@ -393,7 +393,7 @@ bool ImportAnywhere(Object* object, CarriedTensor* out) {
 static bool DescribeNow(Object* object, DLTensor* tensor, int64_t* strides, uint64_t* flags) {
   TypeEntry* entry = FindType(TypeOf(object));  // BytesBehind has looked it up
   if (entry == nullptr) return false;
-  if (entry->is_numpy) return ReadNumPyArray(object, tensor, strides, flags);
+  if (entry->is_numpy) return IsVersionedNumPy() && ReadNumPyArray(object, tensor, strides, flags);
   *flags = 0;
   return entry->is_torch && entry->import_api != nullptr && IsPlainTorch(object, entry) &&
          DescribeTorch(object, entry, tensor) == TorchMemory::kHost;

@@ -136,7 +136,6 @@ Object* NewNumPyArray(const Descriptor& descriptor, Storage* storage, bool is_co
 }
 
 bool ReadNumPyArray(Object* array, DLTensor* tensor, int64_t* strides, uint64_t* flags) {
-  if (!IsVersionedNumPy()) return false;
   const auto* fields = reinterpret_cast<const ArrayFields*>(reinterpret_cast<char*>(array) + api.head_size);
   const auto* descr = reinterpret_cast<const DescrFields*>(reinterpret_cast<char*>(fields->descr) + api.head_size);
   const bool is_plain = (fields->flags & (kAligned | kWarnOnWrite)) == kAligned && fields->nd <= kMaxAxes &&

@@ -33,6 +33,12 @@ export function isSince(module: PyObject, version: string): boolean {
   return major > wantedMajor || (major === wantedMajor && minor >= wantedMinor);
 }
 
+/** Names what is missing for arrays of NumPy over our memory that Python can write to, and for read-only ones of NumPy. */
+export function versionedNumPyMissing(): string | false {
+  const { module, missing } = probe('numpy');
+  return missing || (isSince(module, '2.1') ? false : 'NumPy 2.1, which knows versioned capsules');
+}
+
 /** True for a Python whose threads run at the same time. */
 export const isFreeThreaded =
   interpreter?.eval('getattr(__import__("sys"), "_is_gil_enabled", lambda: True)()') === false;

@@ -12,7 +12,7 @@ import { resultOf, runChild } from '../../child.js';
 import { collectUntil, runtime, testWith } from '../../harness.js';
 import { peer, peerMissing } from '../../native/peer.js';
 import { MOST_MIB } from '../../peak.js';
-import { define, probe, py, pythonMissing, settleUntil } from './available.js';
+import { define, probe, py, pythonMissing, settleUntil, versionedNumPyMissing } from './available.js';
 
 const missing: Record<string, string | false> = { numpy: probe('numpy').missing, torch: probe('torch').missing };
 
@@ -76,7 +76,7 @@ testWith(missing.numpy as string | false, 'the memory of a loop in one tick does
   ok(grown < MOST_MIB, `${grown} MiB`);
 });
 
-testWith(missing.numpy as string | false, 'without external buffers, Python keeps and releases the memory', () => {
+testWith(versionedNumPyMissing(), 'without external buffers, Python keeps and releases the memory', () => {
   const { code, output } = runChild(import.meta.url, './children/no-external-buffers.js', {
     env: { DLPACK_NO_EXTERNAL_BUFFERS: '1' },
   });
@@ -150,31 +150,27 @@ testWith(pythonMissing, 'a function of another JavaScript thread can be called o
   equal([code, signal, output.trim()], [0, null, 'refused\n1'], output);
 });
 
-testWith(
-  missing.numpy ?? pythonMissing,
-  'processes that Python forks off: Python goes on, JavaScript is not there',
-  () => {
-    const { code, signal, output } = runChild(import.meta.url, './children/fork.js');
-    equal([code, signal], [0, null], output);
-    const refused = 'Expected a call in the process that made this JavaScript function';
-    for (const line of [
-      'memory 3 [2097152.0, 2097152.0, 2097152.0]',
-      'adopted 3 (8,) 1',
-      'releases 3 20 20',
-      'released here 0 20',
-      'released at last 0',
-      `function 3 RuntimeError: ${refused}`,
-      `function on a thread 3 ${refused}`,
-      'in this process 5',
-      'returns 1',
-      'returns without an error output 1',
-      'returns on a thread of the pool 1',
-    ]) {
-      ok(output.includes(line), `${line}: ${output}`);
-    }
-    equal(output.split('returned to JavaScript there').length - 1, 2, output);
-  },
-);
+testWith(versionedNumPyMissing(), 'processes that Python forks off: Python goes on, JavaScript is not there', () => {
+  const { code, signal, output } = runChild(import.meta.url, './children/fork.js');
+  equal([code, signal], [0, null], output);
+  const refused = 'Expected a call in the process that made this JavaScript function';
+  for (const line of [
+    'memory 3 [2097152.0, 2097152.0, 2097152.0]',
+    'adopted 3 (8,) 1',
+    'releases 3 20 20',
+    'released here 0 20',
+    'released at last 0',
+    `function 3 RuntimeError: ${refused}`,
+    `function on a thread 3 ${refused}`,
+    'in this process 5',
+    'returns 1',
+    'returns without an error output 1',
+    'returns on a thread of the pool 1',
+  ]) {
+    ok(output.includes(line), `${line}: ${output}`);
+  }
+  equal(output.split('returned to JavaScript there').length - 1, 2, output);
+});
 
 /** The output of a child that gets SIGINT when it is ready, or when its computation runs. */
 function interrupt(...args: string[]): Promise<{ code: number | null; signal: string | null; output: string }> {

@@ -6,7 +6,7 @@ import { callAsync, kwargs, type PyObject, type PythonError } from 'dlpack/pytho
 import { equal, ok, throws } from '../../assert.js';
 import { runChild } from '../../child.js';
 import { collect, testWith } from '../../harness.js';
-import { probe, py, pythonMissing, raises } from './available.js';
+import { probe, py, pythonMissing, raises, versionedNumPyMissing } from './available.js';
 
 const MiB = 2 ** 20;
 const numpy = probe('numpy');
@@ -114,7 +114,7 @@ testWith(
 );
 
 testWith(
-  numpy.missing,
+  versionedNumPyMissing(),
   'a scope releases Python objects without track: results, attributes, items, elements',
   async () => {
     const { ones, from_dlpack } = numpy.module;

@@ -5,7 +5,7 @@ import { setDebug } from 'dlpack/debug';
 import { callAsync, kwargs, type PyObject } from 'dlpack/python';
 import { equal, ok, rejection, throws } from '../../assert.js';
 import { testWith } from '../../harness.js';
-import { define, probe, py, pythonMissing, raises, value } from './available.js';
+import { define, probe, py, pythonMissing, raises, value, versionedNumPyMissing } from './available.js';
 
 const numpy = probe('numpy');
 const torch = probe('torch');
@@ -63,7 +63,7 @@ testWith(pythonMissing, 'the dtype and the device have their numbers of DLPack, 
   equal(value(py.eval('lambda x, f: f(x.dtype)')(x, (dtype: unknown) => dtype)), 'bfloat16');
 });
 
-testWith(numpy.missing, 'Python code reads and writes elements', () => {
+testWith(versionedNumPyMissing(), 'Python code reads and writes elements', () => {
   const x = matrix();
   equal(
     shown('(float(x[0, 1]), x[1].tolist(), x.tolist()[0], [float(row[0]) for row in x])', x),
@@ -160,7 +160,7 @@ testWith(numpy.missing, 'what Python writes to a copy of wrapped memory raises i
   equal([...array], [1, 2, 3]);
 });
 
-testWith(numpy.missing, 'functions that take only arrays of NumPy say what to pass', () => {
+testWith(versionedNumPyMissing(), 'functions that take only arrays of NumPy say what to pass', () => {
   const { add, copyto, from_dlpack } = numpy.module;
   const x = Tensor.zeros([2], 'float64');
   raises('TypeError', 'out takes an array of NumPy: for a tensor of JavaScript pass np.from_dlpack(x)', () =>

@@ -64,9 +64,12 @@ testWith(pythonMissing, 'subclasses of containers, and dataclasses', () => {
   ok(isPyObject(type), 'the class itself');
 });
 
-testWith(pythonMissing, 'arrays and tensors become Tensors over the same memory, NumPy scalars numbers', () => {
-  const make = define(
-    `
+testWith(
+  probe('numpy').missing || torch.missing,
+  'arrays and tensors become Tensors over the same memory, NumPy scalars numbers',
+  () => {
+    const make = define(
+      `
     import numpy, torch
     a = numpy.arange(4, dtype='float32')
     t = torch.zeros(2, 2)
@@ -75,23 +78,24 @@ testWith(pythonMissing, 'arrays and tensors become Tensors over the same memory,
     def first():
         return float(a[0]), float(t[1, 1])
   `,
-    'make',
-  );
-  const result = py.toJS<{ a: Tensor; list: [Tensor, [Tensor]]; f: number; i: number; b: boolean }>(make());
-  equal([result.f, result.i, result.b], [1.5, 7, true]);
-  const {
-    a,
-    list: [t, [rest]],
-  } = result;
-  equal([a.dtype, a.shape, t.shape, rest.shape], ['float32', [4], [2, 2], [3]]);
-  ok(rest.sharesMemory(a));
-  a.set(0, 9);
-  t.set(1, 1, 8);
-  equal(py.toJS(evaluate('first()')), [9, 8]);
-  const x = Tensor.from([1, 2]);
-  const [back] = py.toJS<[Tensor]>(evaluate('lambda x: [x]')(x));
-  ok(back.sharesMemory(x));
-});
+      'make',
+    );
+    const result = py.toJS<{ a: Tensor; list: [Tensor, [Tensor]]; f: number; i: number; b: boolean }>(make());
+    equal([result.f, result.i, result.b], [1.5, 7, true]);
+    const {
+      a,
+      list: [t, [rest]],
+    } = result;
+    equal([a.dtype, a.shape, t.shape, rest.shape], ['float32', [4], [2, 2], [3]]);
+    ok(rest.sharesMemory(a));
+    a.set(0, 9);
+    t.set(1, 1, 8);
+    equal(py.toJS(evaluate('first()')), [9, 8]);
+    const x = Tensor.from([1, 2]);
+    const [back] = py.toJS<[Tensor]>(evaluate('lambda x: [x]')(x));
+    ok(back.sharesMemory(x));
+  },
+);
 
 testWith(pythonMissing, 'arrays without numbers become nested arrays', () => {
   const make = define(
@@ -216,9 +220,12 @@ testWith(pythonMissing, 'the object stays alive, and its parts are released', as
   await settleUntil(() => liveCounts().objects <= objects + 5);
 });
 
-testWith(pythonMissing, 'dtypes and devices of Python become names that every function of this package takes', () => {
-  const make = define(
-    `
+testWith(
+  probe('ml_dtypes').missing,
+  'dtypes and devices of Python become names that every function of this package takes',
+  () => {
+    const make = define(
+      `
     import numpy, ml_dtypes
     class DType:
         def __init__(self, *numbers):
@@ -233,14 +240,15 @@ testWith(pythonMissing, 'dtypes and devices of Python become names that every fu
         known = numpy.dtype('float32'), numpy.zeros(1, ml_dtypes.bfloat16).dtype
         return [[*known, DType(2, 16, 1), DType(17, 4, 2), Device()], other]
   `,
-    'make',
-  );
-  const [known, other] = py.toJS<[string[], unknown[]]>(make());
-  equal(known, ['float32', 'bfloat16', 'float16', 'float4_e2m1fnx2', 'cuda:3']);
-  equal(other.map(isPyObject), [true, true, true, true]);
-  equal(Tensor.from([1, 2]).astype(py.toJS<DType>(evaluate('numpy.dtype("int16")'))).dtype, 'int16');
-  throws('UnsupportedDTypeError', '99', () => converted('DType(99, 8, 1)'));
-});
+      'make',
+    );
+    const [known, other] = py.toJS<[string[], unknown[]]>(make());
+    equal(known, ['float32', 'bfloat16', 'float16', 'float4_e2m1fnx2', 'cuda:3']);
+    equal(other.map(isPyObject), [true, true, true, true]);
+    equal(Tensor.from([1, 2]).astype(py.toJS<DType>(evaluate('numpy.dtype("int16")'))).dtype, 'int16');
+    throws('UnsupportedDTypeError', '99', () => converted('DType(99, 8, 1)'));
+  },
+);
 
 testWith(torch.missing, 'dtypes and devices of PyTorch become names', () => {
   equal(converted('__import__("torch").float32'), 'float32');

@@ -4,7 +4,7 @@ import { fromDLPack, Tensor } from 'dlpack';
 import { isPyObject, kwargs, type PyObject, PythonError } from 'dlpack/python';
 import { equal, ok, throws } from '../../assert.js';
 import { testWith } from '../../harness.js';
-import { define, probe, py, pythonMissing, raises, value } from './available.js';
+import { define, probe, py, pythonMissing, raises, value, versionedNumPyMissing } from './available.js';
 
 const numpy = probe('numpy');
 const arrow = probe('pyarrow');
@@ -119,7 +119,7 @@ testWith(pythonMissing, 'shapes print as tuples, and the stream may be a positio
   raises('TypeError', 'a stream and keyword', () => take(Tensor.zeros([3], 'int8'), null, null));
 });
 
-testWith(numpy.missing, 'a bare capsule can be consumed once', () => {
+testWith(versionedNumPyMissing(), 'a bare capsule can be consumed once', () => {
   const array = numpy.module.arange(3);
   for (const capsule of [py.eval('lambda a: a.__dlpack__(max_version=(1, 0))')(array), array.__dlpack__()]) {
     const x = fromDLPack(capsule);
