@@ -243,7 +243,7 @@ Runs the cases of dlpack/conformance on a library. The module exports { name, pr
 docs/guides/conformance.md shows how to write one.
 
 With --python it exchanges thousands of tensors with a Python library that is installed here: numpy, ml_dtypes, torch, jax,
-tvm_ffi, pyarrow, onnxruntime, tensorflow, mlx, warp, cuda.core, openvino, tinygrad, nanoarrow, polars, pandas or duckdb, or
+tvm_ffi, pyarrow, onnxruntime, tensorflow, paddle, mlx, warp, cuda.core, openvino, tinygrad, nanoarrow, polars, pandas or duckdb, or
 several, separated by commas. Every combination of direction, route, dtype, layout, read-only mark and
 request for a copy is tried.
 

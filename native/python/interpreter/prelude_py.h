@@ -10,13 +10,30 @@ import sys
 CUDA = 2, 13
 READ_ONLY, COPIED, PADDED = 1, 2, 4  # flags
 
+registered = set()
+
+def register_ml_dtype(code, bits):
+    """NumPy since 2.5 takes and gives a dtype of ml_dtypes that somebody registers, and ml_dtypes does not. Its loaded
+    modules only, because an export is no reason to import one."""
+    numpy, ml_dtypes = map(sys.modules.get, ('numpy', 'ml_dtypes'))
+    register = getattr(getattr(numpy, 'dtypes', None), 'register_dlpack_dtype', None)
+    dtype = getattr(ml_dtypes, ML_DTYPES.get((code, bits), ''), None)
+    if (code, bits) not in registered and register is not None and dtype is not None:
+        registered.add((code, bits))
+        try:
+            register((code, bits), numpy.dtype(dtype))
+        except ValueError:  # others have registered a dtype of theirs
+            pass
+
 def view_ml_dtype(array):
-    """NumPy refuses to export a dtype of ml_dtypes, but it exports unsigned integers. Elements narrower than a byte take
-    a whole byte each. A view as unsigned integers, and the code and bits of the dtype; None for other arrays."""
+    """NumPy refuses to export a dtype of ml_dtypes that is not registered, but it exports unsigned integers. Elements
+    narrower than a byte take a whole byte each. A view as unsigned integers, and the code and bits of the dtype; None for
+    other arrays."""
     dtype = array.dtype
     if dtype.isnative and dtype.type.__module__ == 'ml_dtypes':
         for pair, name in ML_DTYPES.items():
             if name == dtype.type.__name__:
+                register_ml_dtype(*pair)
                 return array.view('uint%d' % max(pair[1], 8)), pair
 
 def is_row_major(shape, strides):

@@ -7,6 +7,7 @@
 #include "../../exchange/managed_tensor.h"
 #include "../interpreter/prelude.h"
 #include "device_exchange.h"
+#include "dtypes.h"
 
 namespace dlpack::python {
 
@@ -134,10 +135,20 @@ bool HasNegativeStride(const DLTensor& tensor) {
   return false;
 }
 
+// np.from_dlpack looks at the dtype after this call. An element of less than a byte has no place in NumPy's table.
+void Register(const DLDataType& dtype) {
+  if (dtype.lanes != 1 || dtype.bits % 8 != 0 || FindDType(dtype) >= 0) return;
+  const Ref code(api.PyLong_FromLongLong(dtype.code));
+  const Ref bits(api.PyLong_FromLongLong(dtype.bits));
+  const Ref done(code && bits ? CallPrelude("register_ml_dtype", code.get(), bits.get()) : nullptr);
+  api.PyErr_Clear();
+}
+
 Object* DLPack(Object* self, Object* const* values, ptrdiff_t positional, Object* keywords) {
   const Body& body = *BodyOf(self);
   Request request = {false, -1, false, nullptr};
   if (!ReadRequest(body, values, positional, keywords, &request)) return nullptr;
+  Register(body.tensor.dtype);
   const bool on_cuda = cuda::IsCudaDevice(body.tensor.device.device_type);
   cuda::StreamHandle stream = nullptr;
   if (on_cuda && !ReadStream(request.stream == nullptr ? api._Py_NoneStruct : request.stream, &stream)) return nullptr;

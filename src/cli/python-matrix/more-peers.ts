@@ -14,6 +14,7 @@ const row = (
 export const morePeers: readonly PeerRow[] = [
   row('OrtValue', 'onnxruntime.OrtValue', [VERSIONED], ['OrtValue.from_dlpack(x)']),
   row('TensorFlow', 'TensorFlow', [VERSIONED], ['from_dlpack(x.__dlpack__())'], true),
+  row('PaddlePaddle', 'PaddlePaddle', [EXCHANGE, VERSIONED], ['from_dlpack(x)']),
   row('MLX', 'MLX', [VERSIONED], ['from_dlpack(x)']),
   row('Warp', 'NVIDIA Warp', [VERSIONED], ['from_dlpack(x)']),
   row('cuda.core', 'cuda.core.StridedMemoryView', [EXCHANGE, VERSIONED], ['from_dlpack(x, stream_ptr=-1)']),

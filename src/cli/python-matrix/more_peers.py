@@ -83,6 +83,13 @@ class Peer:
     def give(self, tensor):
         return tensor
 
+    def describe(self, tensor):
+        return by_capsule(tensor)
+
+    def take(self, x, route, copy):
+        need(copy is None)
+        return self.library.from_dlpack(x)
+
     def whole(self, block):
         """The block as a row-major array of bytes' own width."""
         need(block.lanes == 1 and block.bits >= 8 and len(block.shape) <= 64)
@@ -147,12 +154,23 @@ class TensorFlow(Peer):
         capsule = block.producer(versioned=False).capsule()
         return self.over_block(self.absent_if_refused(self.library.experimental.dlpack.from_dlpack, capsule), block)
 
-    def describe(self, tensor):
-        return by_capsule(tensor)
-
     def take(self, x, route, copy):
         need(copy is None)
         return self.library.experimental.dlpack.from_dlpack(x.__dlpack__())
+
+
+class Paddle(Peer):
+    """It never calls the deleter of a struct whose manager_ctx is NULL, so the blocks say something there."""
+
+    module = "paddle"
+
+    def make(self, block):
+        need(not block.readonly)
+        producer = block.producer(versioned=False, context=1)
+        return self.over_block(self.absent_if_refused(self.library.from_dlpack, producer), block)
+
+    def take(self, x, route, copy):
+        return self.library.from_dlpack(x) if copy is None else self.library.from_dlpack(x, copy=copy)
 
 
 class Mlx(Peer):
@@ -166,13 +184,6 @@ class Mlx(Peer):
         self.library.eval(array)
         need(self.describe(array)["dtype"] == block.dtype)
         return array
-
-    def describe(self, array):
-        return by_capsule(array)
-
-    def take(self, x, route, copy):
-        need(copy is None)
-        return self.library.from_dlpack(x)
 
 
 class Warp(Peer):
@@ -199,10 +210,6 @@ class Warp(Peer):
 
     def write(self, array, index, value):
         self.view(array)[tuple(index)] = value
-
-    def take(self, x, route, copy):
-        need(copy is None)
-        return self.library.from_dlpack(x)
 
 
 class Nanoarrow(Peer):
@@ -376,6 +383,7 @@ class DuckDb(Peer):
 MORE_PEERS = {
     "OrtValue": OrtValue(),
     "TensorFlow": TensorFlow(),
+    "PaddlePaddle": Paddle(),
     "MLX": Mlx(),
     "Warp": Warp(),
     "cuda.core": CudaCore(),

@@ -19,6 +19,7 @@ const peersOf: Readonly<Record<string, readonly string[]>> = {
   pyarrow: ['Arrow Tensor', 'Arrow Array'],
   onnxruntime: ['OrtValue'],
   tensorflow: ['TensorFlow'],
+  paddle: ['PaddlePaddle'],
   mlx: ['MLX'],
   warp: ['Warp'],
   'cuda.core': ['cuda.core'],

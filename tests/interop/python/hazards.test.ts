@@ -8,7 +8,7 @@ import { kwargs, type PyObject, PythonError } from 'dlpack/python';
 import { equal, ok } from '../../assert.js';
 import { runChild } from '../../child.js';
 import { collectUntil, testWith } from '../../harness.js';
-import { define, isSince, probe, py, pythonMissing, raises, value } from './available.js';
+import { define, isSince, probe, py, pythonMissing, raises, value, versionedNumPyMissing } from './available.js';
 
 const folder = fileURLToPath(new URL('../../../../src/cli/python-matrix', import.meta.url));
 if (pythonMissing === false) py.import('sys').path.insert(0, folder);
@@ -168,7 +168,7 @@ testWith(
   },
 );
 
-testWith(numpy.missing, 'NumPy: the error for an array that it cannot export gives its reason', () => {
+testWith(versionedNumPyMissing(), 'NumPy: the error for an array that it cannot export gives its reason', () => {
   const bad: Record<string, () => PyObject> = {
     'big-endian': () => np.zeros(2, kwargs({ dtype: '>f4' })),
     'long double': () => np.zeros(2, kwargs({ dtype: 'longdouble' })),
@@ -379,12 +379,10 @@ testWith(numpy.missing || mlDTypes.missing, 'ml_dtypes: narrow types take a byte
 const registers = numpy.missing === false && isSince(numpy.module, '2.5');
 testWith(
   mlDTypes.missing || (registers ? false : 'NumPy 2.5 with np.dtypes.register_dlpack_dtype'),
-  'NumPy exchanges dtypes of ml_dtypes that are registered',
+  'NumPy exchanges dtypes of ml_dtypes: this package registers those of whole bytes',
   () => {
-    const bfloat16 = np.dtype(mlDTypes.module.bfloat16);
+    const ml = mlDTypes.module;
     const x = Tensor.from([1, 2, 3], { dtype: 'bfloat16' });
-    raises('BufferError', 'Unsupported dtype', () => np.from_dlpack(x));
-    np.dtypes.register_dlpack_dtype(py.tuple(4, 16), bfloat16);
     const a = np.from_dlpack(x);
     x.set(0, 7);
     equal([String(a), String(a.dtype)], ['[7 2 3]', 'bfloat16']);
@@ -393,6 +391,14 @@ testWith(
     ];
     const back = fromDLPack(hidden(a));
     equal([back.dtype, addressOf(back)], ['bfloat16', addressOf(x)]);
+    // Registered by an array that comes, and by one after another class was registered for these numbers.
+    const e5m2 = np.ones(2, kwargs({ dtype: ml.float8_e5m2 }));
+    raises('BufferError', 'DLPack only supports', () => hidden(e5m2).__dlpack__());
+    equal(fromDLPack(e5m2).dtype, 'float8_e5m2');
+    equal(fromDLPack(hidden(e5m2)).dtype, 'float8_e5m2');
+    np.dtypes.register_dlpack_dtype(py.tuple(14, 8), np.dtype(ml.float8_e4m3b11fnuz));
+    equal(String(np.from_dlpack(Tensor.zeros([1], 'float8_e8m0fnu')).dtype), 'float8_e4m3b11fnuz');
+    raises('BufferError', 'Unsupported dtype', () => np.from_dlpack(Tensor.zeros([2], 'int4')));
   },
 );
 

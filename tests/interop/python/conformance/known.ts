@@ -47,6 +47,7 @@ const unknownToJax = isIn(
   'int4',
   'uint4',
 );
+const isNarrow = ({ dtype }: Cell) => dtype.bits < 8;
 const ofArrow = ({ dtype }: Cell) => /^(u?int(8|16|32|64)|float(16|32|64))$/.test(dtype.name);
 const scattered = hasLayout('gaps', 'negative stride', 'stride of zero', 'overlapping');
 
@@ -285,21 +286,21 @@ export const known: readonly Known[] = [
   {
     peers: ['ml_dtypes'],
     direction: 'to JavaScript',
-    when: isLegacy,
-    what: 'these dtypes through an object that hides the array',
+    when: (cell) => isLegacy(cell) && isNarrow(cell),
+    what: 'float6, float4, int4 through an object that hides the array',
     outcome: 'refused: BufferError',
     message: 'DLPack only supports',
-    why: 'NumPy exports its own dtypes and registered ones, and ml_dtypes registers none; of arrays themselves this package takes the memory another way',
+    why: 'NumPy exports registered dtypes of whole bytes only; of arrays themselves this package takes the memory another way',
     link: 'https://github.com/numpy/numpy/pull/31256',
   },
   {
     peers: ['ml_dtypes'],
     direction: 'from JavaScript',
-    when: ({ route }) => route === 'from_dlpack',
-    what: 'these dtypes by `np.from_dlpack`',
+    when: (cell) => cell.route === 'from_dlpack' && isNarrow(cell),
+    what: 'float6, float4, int4 by `np.from_dlpack`',
     outcome: 'refused: BufferError',
     message: 'Unsupported dtype',
-    why: 'NumPy imports its own dtypes and registered ones, and ml_dtypes registers none: `np.dtypes.register_dlpack_dtype`, or `np.asarray(tensor).view(ml_dtypes.bfloat16)`',
+    why: 'NumPy takes registered dtypes of whole bytes only, which this package registers: `np.asarray(tensor).view(ml_dtypes.int4)`',
     link: 'https://github.com/jax-ml/ml_dtypes/issues/376',
   },
   {
