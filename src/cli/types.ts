@@ -44,5 +44,5 @@ modules, from their stubs and signatures. They go to the file, or to the standar
 function describePython(names: readonly string[]): string {
   const py = python();
   for (const name of names) py.release(py.import(name)); // says how to install one that is missing
-  return loadSource('_dlpack_types', SOURCE).describe(names) as string;
+  return loadSource(py.import, '_dlpack_types', SOURCE).describe(names) as string;
 }

@@ -69,8 +69,8 @@ export function load(): Ray {
 
 function loadRay(py: Python): Ray {
   const ray = py.import('ray');
-  loadFutures();
-  const module = loadSource(MODULE, SOURCE);
+  loadFutures(py.import);
+  const module = loadSource(py.import, MODULE, SOURCE);
   // Looked up once, because each lookup takes the GIL and leaves an object to the garbage collector.
   const helpers = Object.fromEntries(names.map((name) => [name, module[name]])) as unknown as Helpers;
   return { py, ray, module, helpers };

@@ -3,8 +3,10 @@
 import { type AsyncOptions, signalOf } from '../base/signal.js';
 import { ArgumentTypeError, isUsable } from '../errors.js';
 import { node } from '../native/load/node-modules.js';
+import { wrap } from '../python/calls/operations.js';
 import { callAsync, isPyObject, type PyArgument, type PyObject } from '../python/index.js';
-import { awaitWith, newSettler } from '../python/threads/futures.js';
+import { awaitWith } from '../python/threads/await.js';
+import { newSettler } from '../python/threads/futures.js';
 import { takeJS } from '../python/values/to-js.js';
 import { taskError } from './error.js';
 import { adoptActor } from './handle.js';
@@ -101,7 +103,7 @@ async function getAll(references: readonly PyObject[], options: AsyncOptions): P
   const { helpers } = load();
   signal?.throwIfAborted();
   const stop = () => void callAsync(helpers.stop, group).catch(() => {});
-  const { settler, promise, drop } = newSettler<PyObject>(signal, stop);
+  const { settler, promise, drop } = newSettler<PyObject>(wrap, signal, stop);
   let group: PyObject;
   const count = references.length;
   try {

@@ -32,7 +32,7 @@ import { release, settle } from '../objects/reference.js';
 import { readArray, takeArray } from '../tensors/array-interface.js';
 import { makeTensor, type TensorOptions, type TensorSource } from '../tensors/conversion.js';
 import { callAsync, callTensorAsync, onSettle } from '../threads/async.js';
-import { awaitPython } from '../threads/futures.js';
+import { awaitPython } from '../threads/await.js';
 import { callToJSAsync, toJS } from '../values/to-js.js';
 import { Operation, ReleasedList } from '../wire-layout.js';
 import { type FoundPython, findPython, type PythonOptions } from './find.js';

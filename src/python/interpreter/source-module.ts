@@ -1,9 +1,9 @@
 /** Python modules whose code is part of this package. */
 
-import { importModule, type PyObject } from '../objects/object.js';
+import type { ImportModule, PyObject } from '../objects/py-object.js';
 
 /** The module of this name. The first JavaScript thread of a process that asks for it runs the code. */
-export function loadSource(name: string, source: string): PyObject {
+export function loadSource(importModule: ImportModule, name: string, source: string): PyObject {
   const made = importModule('types').ModuleType(name);
   importModule('builtins').exec(source, made.__dict__);
   return importModule('sys').modules.setdefault(name, made);

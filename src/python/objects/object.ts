@@ -1,4 +1,4 @@
-/** PyObject: a Python object in JavaScript. */
+/** What programs do with Python objects besides what their proxies do. */
 
 import { ArgumentTypeError, ArgumentValueError } from '../../errors.js';
 import type { Descriptor } from '../../storage/descriptor.js';
@@ -6,15 +6,10 @@ import type { ImportRequest } from '../../storage/foreign.js';
 import type { Tensor } from '../../tensor.js';
 import { consume, perform, performTensor } from '../calls/operations.js';
 import { Operation } from '../wire-layout.js';
+import type { PyObject } from './py-object.js';
 import { findReference, type Reference } from './reference.js';
 
-/**
- * A Python object. Attributes are properties, and functions can be called: `torch.relu(x)`, `array.shape`. Numbers,
- * strings, bytes, booleans and None become JavaScript values. Everything else becomes a PyObject, which can be called,
- * iterated, printed, released with `[Symbol.dispose]()` and, if it is a tensor, passed to `fromDLPack`.
- */
-// biome-ignore lint/suspicious/noExplicitAny: only Python knows the attributes of a Python object
-export type PyObject = any;
+export type { PyObject };
 
 /** What every Python object has, in declarations that `npx dlpack types` makes. */
 export interface PyInstance extends Disposable {

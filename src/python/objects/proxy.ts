@@ -18,7 +18,9 @@ import { Tensor } from '../../tensor.js';
 import { binding } from '../binding.js';
 import { PythonError } from '../error.js';
 import { TVM_FFI_VALUE, tvmFfiValue } from '../tensors/tvm-ffi-value.js';
+import { iterateAsync } from '../threads/futures.js';
 import { Operation } from '../wire-layout.js';
+import type { PyObject } from './py-object.js';
 import { dropUnused, findReference, REFERENCE, Reference, release } from './reference.js';
 
 /** The operations that the traps call. */
@@ -66,9 +68,6 @@ function refuseJson(): never {
   const advice = 'convert it first: py.toJS(x)';
   throw new ArgumentTypeError('JSON', 'JavaScript values', new Words('a Python object'), advice);
 }
-
-/** Methods that get the proxy itself, because their results outlive the call. futures.ts adds asynchronous iteration. */
-export const ownMethods: Record<symbol, (this: unknown, value?: unknown) => unknown> = {};
 
 /**
  * The target of all proxies. It is a function, so that proxies can be called, and it never changes. Node's console
@@ -180,15 +179,21 @@ export function defineProxies(operations: Operations): (handle: number, isConver
   const { perform, call, convert } = operations;
   const methods = methodsOf(operations);
   const dispose = Symbol.dispose;
-  const importModule = (name: string) => perform(Operation.import, null, name);
+  const importModule = (name: string): PyObject => perform(Operation.import, null, name);
   const take = (object: unknown) => new Tensor(operations.consume(findReference(object) as Reference, null));
 
-  ownMethods[TVM_FFI_VALUE] = function () {
-    return tvmFfiValue(this, importModule, take);
-  };
-  /** `x instanceof torch.Tensor` is Python's `isinstance(x, torch.Tensor)`. */
-  ownMethods[Symbol.hasInstance] = function (value) {
-    return (importModule('builtins') as { isinstance(x: unknown, type: unknown): unknown }).isinstance(value, this);
+  /** Methods that get the proxy itself, because their results outlive the call. */
+  const ownMethods: Record<symbol, (this: unknown, value?: unknown) => unknown> = {
+    [TVM_FFI_VALUE]() {
+      return tvmFfiValue(this, importModule, take);
+    },
+    /** `x instanceof torch.Tensor` is Python's `isinstance(x, torch.Tensor)`. */
+    [Symbol.hasInstance](value) {
+      return importModule('builtins').isinstance(value, this);
+    },
+    [Symbol.asyncIterator]() {
+      return iterateAsync(wrap, importModule, this);
+    },
   };
 
   /** The reference of a Python object is also the handler of its proxy, which saves an object. */

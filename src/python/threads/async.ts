@@ -5,32 +5,22 @@ import { node } from '../../native/load/node-modules.js';
 import { isDebug, recordObject } from '../../storage/debug.js';
 import type { Tensor } from '../../tensor.js';
 import { binding } from '../binding.js';
-import { captureCaller, framesOf } from '../calls/caller.js';
+import { framesOf } from '../calls/caller.js';
 import { Keywords } from '../calls/keywords.js';
 import { makeError, startCall } from '../calls/operations.js';
 import { type PyArgument, referenceOf } from '../objects/object.js';
 import { type Reference, unpinReference } from '../objects/reference.js';
 import { Operation, ValueKind } from '../wire-layout.js';
 import { dropParts, toValue } from './carried.js';
+import { newNumber, promiseFor, takeWaiting } from './promises.js';
 
 const { AsyncResource } = node.asyncHooks;
 
-interface Waiting {
-  readonly resolve: (value: unknown) => void;
-  readonly reject: (error: unknown) => void;
-  /** Where the program began to wait. */
-  readonly caller: Error;
-  /** Removes the listener from the signal. */
-  readonly forget: () => void;
-}
-
-const waiting = new Map<number, Waiting>();
 /** The running calls, awaited or not: the references in their arguments, and the asynchronous context of the caller. */
 const running = new Map<
   number,
   { readonly references: readonly Reference[]; readonly scope: InstanceType<typeof AsyncResource> }
 >();
-let lastNumber = 0;
 
 /** A Python function, in the form that `npx dlpack types` or the program declares. */
 // biome-ignore lint/suspicious/noExplicitAny: the author of a typed form of a Python function chooses its types
@@ -119,34 +109,6 @@ export function begin<T>(
   return promiseFor<T>(number, signal, () => {});
 }
 
-/** A number for a promise that native code settles. */
-export function newNumber(): number {
-  return ++lastNumber;
-}
-
-/** The promise with this number. If the signal aborts, it is rejected with the reason, and `cancel` is called. */
-export function promiseFor<T>(number: number, signal: AbortSignal | null, cancel: () => void): Promise<T> {
-  const caller = captureCaller();
-  return new Promise<T>((resolve, reject) => {
-    const stop = () => {
-      stopWaiting(number);
-      reject(signal?.reason);
-      cancel();
-    };
-    signal?.addEventListener('abort', stop, { once: true });
-    const forget = () => signal?.removeEventListener('abort', stop);
-    waiting.set(number, { resolve: resolve as (value: unknown) => void, reject, caller, forget });
-    if (signal?.aborted) stop(); // a getter among the arguments aborted it
-  });
-}
-
-/** The promise with this number no longer keeps the process alive, and its outcome is dropped. */
-export function stopWaiting(number: number): void {
-  waiting.get(number)?.forget();
-  waiting.delete(number);
-  binding().abandon(number);
-}
-
 /** Runs a JavaScript function that Python called from an asynchronous call, in the context of that call. */
 export function runInside<T>(number: number, action: () => T): T {
   const call = running.get(number);
@@ -165,11 +127,9 @@ export function onSettle(
   message?: string,
   traceback?: string,
 ): void {
-  const promise = waiting.get(number);
+  const promise = takeWaiting(number);
   running.get(number)?.references.forEach(unpinReference);
   running.delete(number);
-  waiting.delete(number);
-  promise?.forget();
   try {
     const exception = kind === ValueKind.handle ? (value as number) : 0;
     if (type !== undefined) throw makeError(type, message ?? '', traceback ?? '', exception, promise?.caller);

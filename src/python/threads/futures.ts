@@ -1,22 +1,24 @@
 /**
  * Python futures and coroutines as promises. No thread waits for them: a future calls a settler when it is done.
  * Coroutines run on one asyncio loop, which has a thread of its own and serves all JavaScript threads of the process.
+ *
+ * Proxies iterate asynchronously, so what makes them is a parameter here. await.ts has what programs call.
  */
 
-import { type AsyncOptions, signalOf } from '../../base/signal.js';
 import { OutOfMemoryError } from '../../errors.js';
 import { outsideScopes } from '../../storage/scoped.js';
 import { binding } from '../binding.js';
-import { wrap } from '../calls/operations.js';
 import { PythonError } from '../error.js';
 import { loadSource } from '../interpreter/source-module.js';
-import { type PyObject, referenceOf } from '../objects/object.js';
-import { ownMethods } from '../objects/proxy.js';
-import { callAsync, newNumber, promiseFor, stopWaiting } from './async.js';
+import type { ImportModule, PyObject, Wrap } from '../objects/py-object.js';
 import SOURCE from './futures.py';
+import { newNumber, promiseFor, stopWaiting } from './promises.js';
+
+/** A Python function that calls `settle` when the awaitable is done. It returns a function that cancels the waiting. */
+export type Watch = (awaitable: PyObject, settle: PyObject) => PyObject;
 
 interface Helpers {
-  watch(awaitable: PyObject, settle: PyObject): PyObject;
+  watch: Watch;
   discard(awaitable: PyObject): void;
   iterate(iterable: PyObject): PyObject | null;
   step(iterator: PyObject): PyObject;
@@ -26,9 +28,9 @@ interface Helpers {
 let loaded: Helpers | null = null;
 
 /** The Python module, which other Python code can import once this was called, and its functions. */
-export function loadFutures(): Helpers {
+export function loadFutures(importModule: ImportModule): Helpers {
   loaded ??= outsideScopes(() => {
-    const { watch, discard, iterate, step, close } = loadSource('_dlpack_futures', SOURCE) as Helpers;
+    const { watch, discard, iterate, step, close } = loadSource(importModule, '_dlpack_futures', SOURCE) as Helpers;
     // Looked up once, because each lookup takes the GIL and leaves an object to the garbage collector.
     return { watch, discard, iterate, step, close };
   });
@@ -40,6 +42,7 @@ export function loadFutures(): Helpers {
  * rejected with the reason, and `cancel` is called. `drop` ends the waiting.
  */
 export function newSettler<T>(
+  wrap: Wrap,
   signal: AbortSignal | null,
   cancel: () => void,
 ): { settler: PyObject; promise: Promise<T>; drop: () => void } {
@@ -53,27 +56,19 @@ export function newSettler<T>(
   };
 }
 
-/** The promise of a Python future, coroutine or other awaitable. */
-export async function awaitPython<T = PyObject>(awaitable: PyObject, options?: AsyncOptions): Promise<T> {
-  return awaitWith(loadFutures().watch, awaitable, options);
-}
-
-/** The same with a Python function `watch(awaitable, settle)`, which returns a function that cancels the waiting. */
-export async function awaitWith<T = PyObject>(
-  watch: Helpers['watch'],
+/** The promise of an awaitable. If the signal aborts, `run` gets the function that cancels the waiting. */
+export function promiseOf<T>(
+  wrap: Wrap,
+  watch: Watch,
   awaitable: PyObject,
-  options?: AsyncOptions,
+  signal: AbortSignal | null = null,
+  run: (cancel: PyObject) => void = () => {},
 ): Promise<T> {
-  referenceOf(awaitable);
-  const signal = signalOf(options);
-  if (signal?.aborted) {
-    loadFutures().discard(awaitable);
-    throw signal.reason;
-  }
   let cancel: PyObject | null = null;
-  // On another thread, because the cancel of some libraries waits for another process.
-  const stop = () => void (cancel === null || callAsync(cancel).catch(() => {}));
-  const { settler, promise, drop } = newSettler<T>(signal, stop);
+  const stop = () => {
+    if (cancel !== null) run(cancel);
+  };
+  const { settler, promise, drop } = newSettler<T>(wrap, signal, stop);
   promise.catch(() => {}); // if watch throws, nothing awaits the promise
   try {
     cancel = outsideScopes(() => watch(awaitable, settler));
@@ -92,22 +87,22 @@ export async function awaitWith<T = PyObject>(
 }
 
 /** The elements of an asynchronous iterator, such as an async generator; of other objects their ordinary elements. */
-async function* iterateAsync(iterable: PyObject): AsyncGenerator<unknown> {
-  const { iterate, step, close } = loadFutures();
+export async function* iterateAsync(
+  wrap: Wrap,
+  importModule: ImportModule,
+  iterable: PyObject,
+): AsyncGenerator<unknown> {
+  const { watch, iterate, step, close } = loadFutures(importModule);
   const iterator = outsideScopes(() => iterate(iterable));
   if (iterator === null) {
     for (const element of iterable) yield element; // not yield*, which would ask for an asynchronous iterator again
     return;
   }
   try {
-    for (;;) yield await awaitPython(step(iterator));
+    for (;;) yield await promiseOf(wrap, watch, step(iterator));
   } catch (error) {
     if (!(error instanceof PythonError && error.type === 'StopAsyncIteration')) throw error;
   } finally {
-    await awaitPython(close(iterator));
+    await promiseOf(wrap, watch, close(iterator));
   }
 }
-
-ownMethods[Symbol.asyncIterator] = function () {
-  return iterateAsync(this);
-};

@@ -9,7 +9,7 @@ import { fromDLPack } from '../../from-dlpack.js';
 import { outsideScopes } from '../../storage/scoped.js';
 import { Tensor } from '../../tensor.js';
 import { loadSource } from '../interpreter/source-module.js';
-import { isPyObject, type PyArgument, type PyObject, referenceOf } from '../objects/object.js';
+import { importModule, isPyObject, type PyArgument, type PyObject, referenceOf } from '../objects/object.js';
 import { begin, type PyCallAsyncTo, type PyFunction } from '../threads/async.js';
 import { Operation } from '../wire-layout.js';
 import SOURCE from './values.py';
@@ -37,7 +37,7 @@ let loaded: { readonly flatten: Flatten; readonly call: PyObject } | null = null
 function helpers(): NonNullable<typeof loaded> {
   loaded ??= outsideScopes(() => {
     // Looked up once, because each lookup takes the GIL and leaves an object to the garbage collector.
-    const { flatten, call } = loadSource('_dlpack_values', SOURCE);
+    const { flatten, call } = loadSource(importModule, '_dlpack_values', SOURCE);
     return { flatten, call };
   });
   return loaded;
