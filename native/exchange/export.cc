@@ -31,11 +31,12 @@ static void Export(Instance* self, ExportRequest* request) {
   request->address = reinterpret_cast<uint64_t>(ExportTensor<Managed>(self, request->tensor, &request->status));
 }
 
+// False for an address that cannot be right.
 template <class Managed>
-static void Delete(Instance*, DeleteRequest* request) {
-  const bool plausible = IsPlausible(request->address);
-  if (plausible) DeleteManaged(reinterpret_cast<Managed*>(request->address));
-  request->status = plausible ? kOk : kNullManaged;
+static bool Delete(Instance*, napi_env, uint64_t address) {
+  if (!IsPlausible(address)) return false;
+  DeleteManaged(reinterpret_cast<Managed*>(address));
+  return true;
 }
 
 static napi_value ExportExternal(Instance* self, ExportRequest* request, napi_env env) {
@@ -50,12 +51,15 @@ static napi_value ExportExternal(Instance* self, ExportRequest* request, napi_en
   return result;
 }
 
-static void IssueTicketBinding(Instance* self, TicketRequest* request) {
+static void IssueTicketBinding(Instance* self, TensorResult* request, napi_env env, napi_value text) {
+  uint64_t ticket[2];
+  request->status = kUnknownTicket;
+  if (!ReadHex(env, text, ticket, sizeof(ticket))) return;
   Storage* storage = GetHeld(self, request->tensor.handle);
   LayoutRoom room;
   Descriptor tensor;
   Status status = storage == nullptr ? kConsumed : ReadTensor(self, request->tensor, storage->nbytes, &room, &tensor);
-  if (status == kOk && !IssueTicket(request->ticket, tensor, storage)) status = kOutOfMemory;
+  if (status == kOk && !IssueTicket(ticket, tensor, storage)) status = kOutOfMemory;
   request->status = status;
 }
 

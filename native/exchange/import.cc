@@ -55,10 +55,13 @@ static napi_value ImportExternal(Instance* self, TensorResult* result, napi_env 
   return NewNumber(env, dtype.code | uint32_t{dtype.bits} << 8 | uint32_t{dtype.lanes} << 16);
 }
 
-static void RedeemTicketBinding(Instance* self, TicketRequest* request) {
+static void RedeemTicketBinding(Instance* self, TensorResult* result, napi_env env, napi_value text) {
+  uint64_t ticket[2];
   Imported imported;
-  Storage* storage = RedeemTicket(request->ticket, &imported.room, &imported.tensor.byte_offset);
-  request->status = storage == nullptr ? kUnknownTicket : GiveTensor(self, storage, kOk, imported, &request->tensor);
+  Storage* storage = ReadHex(env, text, ticket, sizeof(ticket))
+                         ? RedeemTicket(ticket, &imported.room, &imported.tensor.byte_offset)
+                         : nullptr;
+  result->status = storage == nullptr ? kUnknownTicket : GiveTensor(self, storage, kOk, imported, &result->tensor);
 }
 
 const NamedFunction kImportFunctions[] = {{"importVersioned", Binding<Import<DLManagedTensorVersioned>>::Call},

@@ -102,21 +102,13 @@ static void FinalizeBuffer(napi_env, void*, void* hint) {
   LetGo(reference);
 }
 
-static napi_value CreateBuffer(Instance* self, BufferRequest* request, napi_env env) {
-  Storage* storage = GetHeld(self, request->handle);
-  if (storage == nullptr) {
-    request->status = kConsumed;
-    return nullptr;
-  }
-  if (self->forbids_external_buffers) {
-    request->status = kNoExternalBuffers;
-    return nullptr;
-  }
+// createBuffer(handle): an ArrayBuffer, or a Status.
+static napi_value CreateBuffer(Instance* self, napi_env env, uint32_t handle) {
+  Storage* storage = GetHeld(self, handle);
+  if (storage == nullptr) return NewNumber(env, kConsumed);
+  if (self->forbids_external_buffers) return NewNumber(env, kNoExternalBuffers);
   BufferReference* reference = NewBufferReference(storage);
-  if (reference == nullptr) {
-    request->status = kOutOfMemory;
-    return nullptr;
-  }
+  if (reference == nullptr) return NewNumber(env, kOutOfMemory);
   napi_value result = nullptr;
   const napi_status status = napi_create_external_arraybuffer(env, storage->data, static_cast<size_t>(storage->nbytes),
                                                               FinalizeBuffer, reference, &result);
@@ -127,12 +119,10 @@ static napi_value CreateBuffer(Instance* self, BufferRequest* request, napi_env 
     LetGo(reference);
     napi_value error;
     napi_get_and_clear_last_exception(env, &error);
-    request->status = status == napi_no_external_buffers_allowed ? kNoExternalBuffers : kNapi;
-    return nullptr;
+    return NewNumber(env, status == napi_no_external_buffers_allowed ? kNoExternalBuffers : kNapi);
   }
-  request->status = kOk;
   // Making the buffer may have run a finalizer, which may release the handle and give its number to another storage.
-  Held* held = self->table.Find(request->handle);
+  Held* held = self->table.Find(handle);
   if (held == nullptr || held->storage != storage) {
     LetGo(reference);
     return result;
@@ -153,15 +143,13 @@ static napi_value DetachBuffer(Instance*, napi_env env, napi_value buffer) {
   return NewBoolean(env, is_done);
 }
 
-// Copies the whole storage out of, or into, a Uint8Array of its size.
+// Copies the whole storage out of, or into, a Uint8Array of its size; false for another size.
 template <bool kOut>
-static void CopyBytes(Instance* self, BufferRequest* request, napi_env env, napi_value array) {
-  Storage* storage = GetHeld(self, request->handle);
-  const Elements<uint8_t> bytes(env, array);
-  const bool fits = storage != nullptr && bytes.is_valid && bytes.length == storage->nbytes;
-  request->status = fits ? kOk : kNapi;
-  if (fits && bytes.length > 0)
-    memcpy(kOut ? bytes.data : storage->data, kOut ? storage->data : bytes.data, bytes.length);
+static bool CopyBytes(Instance* self, napi_env, uint32_t handle, Elements<uint8_t> bytes) {
+  Storage* storage = GetHeld(self, handle);
+  if (storage == nullptr || !bytes.is_valid || bytes.length != storage->nbytes) return false;
+  if (bytes.length > 0) memcpy(kOut ? bytes.data : storage->data, kOut ? storage->data : bytes.data, bytes.length);
+  return true;
 }
 
 // Copies bytes from the wire into a storage, which it allocates first where there is none.

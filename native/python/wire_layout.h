@@ -214,20 +214,6 @@ static_assert(offsetof(ConsumeRequest, tensor_slot) == 40);
 static_assert(offsetof(ConsumeRequest, stream) == 48);
 static_assert(sizeof(ConsumeRequest) == 56);
 
-// The tensor of a Python object with a CUDA Array Interface.
-struct alignas(8) TakeArrayRequest {
-  // its handle
-  uint32_t object;
-  // 1: there is a tensor; 0: the interface has an unusual property
-  uint32_t is_taken;
-  // the slot of the TensorResult
-  uint32_t tensor_slot;
-};
-static_assert(offsetof(TakeArrayRequest, object) == 0);
-static_assert(offsetof(TakeArrayRequest, is_taken) == 4);
-static_assert(offsetof(TakeArrayRequest, tensor_slot) == 8);
-static_assert(sizeof(TakeArrayRequest) == 16);
-
 // Handles that the next operation drops at its start. In its own block, because it outlives requests.
 struct alignas(8) ReleasedList {
   // the number of waiting objects

@@ -122,7 +122,7 @@ static_assert(offsetof(LayoutRequest, tensor) == 8);
 static_assert(offsetof(LayoutRequest, dims) == 72);
 static_assert(sizeof(LayoutRequest) == 1096);
 
-// A tensor that native code describes: the result of a request that carries nothing else.
+// A tensor that native code describes, or the tensor of a ticket: the rest of the request is plain arguments.
 struct alignas(8) TensorResult {
   // a Status, written by native code
   int32_t status;
@@ -167,34 +167,6 @@ static_assert(offsetof(ExportRequest, address) == 8);
 static_assert(offsetof(ExportRequest, tensor) == 16);
 static_assert(sizeof(ExportRequest) == 80);
 
-// A call of the deleter of a managed tensor.
-struct alignas(8) DeleteRequest {
-  // a Status, written by native code
-  int32_t status;
-  // of the managed tensor
-  uint64_t address;
-};
-static_assert(offsetof(DeleteRequest, status) == 0);
-static_assert(offsetof(DeleteRequest, address) == 8);
-static_assert(sizeof(DeleteRequest) == 16);
-
-// The tensor of a ticket that is issued or redeemed.
-struct alignas(8) TicketRequest {
-  // a Status, written by native code
-  int32_t status;
-  // the number of the ticket
-  uint64_t ticket[2];
-  // the tensor
-  WireTensor tensor;
-  // room for the shape and strides of the tensor
-  double dims[128];
-};
-static_assert(offsetof(TicketRequest, status) == 0);
-static_assert(offsetof(TicketRequest, ticket) == 8);
-static_assert(offsetof(TicketRequest, tensor) == 24);
-static_assert(offsetof(TicketRequest, dims) == 88);
-static_assert(sizeof(TicketRequest) == 1112);
-
 // New host memory.
 struct alignas(8) AllocateRequest {
   // a Status, written by native code
@@ -211,17 +183,6 @@ static_assert(offsetof(AllocateRequest, handle) == 4);
 static_assert(offsetof(AllocateRequest, nbytes) == 8);
 static_assert(offsetof(AllocateRequest, cleared) == 16);
 static_assert(sizeof(AllocateRequest) == 24);
-
-// An ArrayBuffer over a storage, or a copy between a storage and an ArrayBuffer.
-struct alignas(8) BufferRequest {
-  // a Status, written by native code
-  int32_t status;
-  // a storage in the table of the instance
-  uint32_t handle;
-};
-static_assert(offsetof(BufferRequest, status) == 0);
-static_assert(offsetof(BufferRequest, handle) == 4);
-static_assert(sizeof(BufferRequest) == 8);
 
 // Bytes for a storage. They follow the message.
 struct alignas(8) StageRequest {

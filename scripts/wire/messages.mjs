@@ -97,7 +97,8 @@ const core = [
   },
   {
     name: 'TensorResult',
-    comment: 'A tensor that native code describes: the result of a request that carries nothing else.',
+    comment:
+      'A tensor that native code describes, or the tensor of a ticket: the rest of the request is plain arguments.',
     fields: [status, ['tensor', 'tensor', 'the tensor; if it was refused, its known fields'], dims],
   },
   {
@@ -111,16 +112,6 @@ const core = [
     fields: [status, ['address', 'u64', 'of the new managed tensor'], ['tensor', 'tensor', 'the tensor to export']],
   },
   {
-    name: 'DeleteRequest',
-    comment: 'A call of the deleter of a managed tensor.',
-    fields: [status, ['address', 'u64', 'of the managed tensor']],
-  },
-  {
-    name: 'TicketRequest',
-    comment: 'The tensor of a ticket that is issued or redeemed.',
-    fields: [status, ['ticket', 'u64', 'the number of the ticket', 2], ['tensor', 'tensor', 'the tensor'], dims],
-  },
-  {
     name: 'AllocateRequest',
     comment: 'New host memory.',
     fields: [
@@ -129,11 +120,6 @@ const core = [
       ['nbytes', 'f64', 'the number of bytes'],
       ['cleared', 'f64', 'how many of the last bytes are zero'],
     ],
-  },
-  {
-    name: 'BufferRequest',
-    comment: 'An ArrayBuffer over a storage, or a copy between a storage and an ArrayBuffer.',
-    fields: [status, handle],
   },
   {
     name: 'StageRequest',

@@ -71,15 +71,6 @@ const messages = [
     ],
   },
   {
-    name: 'TakeArrayRequest',
-    comment: 'The tensor of a Python object with a CUDA Array Interface.',
-    fields: [
-      object,
-      ['isTaken', 'u32', '1: there is a tensor; 0: the interface has an unusual property'],
-      ['tensorSlot', 'u32', 'the slot of the TensorResult'],
-    ],
-  },
-  {
     name: 'ReleasedList',
     block: 'released',
     comment: 'Handles that the next operation drops at its start. In its own block, because it outlives requests.',

@@ -48,10 +48,13 @@ export interface Binding {
   beforeAligned(array: Uint8Array): number;
   allowsExternalBuffers(): boolean;
   runReleased(): void;
-  createBuffer(): ArrayBuffer | undefined;
+  /** An ArrayBuffer over a storage, or a Status. */
+  createBuffer(handle: number): ArrayBuffer | number;
   detachBuffer(buffer: ArrayBuffer): boolean;
-  readInto(array: Uint8Array): void;
-  writeFrom(array: Uint8Array): void;
+  /** Copies a whole storage into an array of its size; false for another size. */
+  readInto(handle: number, array: Uint8Array): boolean;
+  /** The same in the other direction. */
+  writeFrom(handle: number, array: Uint8Array): boolean;
   takeStaged(): void;
   copy(source: Uint8Array | undefined): void;
   convert(source: Uint8Array | undefined, target: Uint8Array | undefined, factors: Float64Array | undefined): void;
@@ -60,14 +63,16 @@ export interface Binding {
   importLegacy(): void;
   exportVersioned(): void;
   exportLegacy(): void;
-  deleteVersioned(): void;
-  deleteLegacy(): void;
+  /** Calls the deleter of a managed tensor; false for an address that cannot be right. */
+  deleteVersioned(address: bigint): boolean;
+  deleteLegacy(address: bigint): boolean;
   keepLayout(): void;
   /** Returns the packed dtype of a misaligned tensor, which arrives as vectors of bytes. */
   importExternal(value: unknown): number | undefined;
   exportExternal(): object | undefined;
-  issueTicket(): void;
-  redeemTicket(): void;
+  /** A ticket is 32 hexadecimal digits. */
+  issueTicket(ticket: string): void;
+  redeemTicket(ticket: string): void;
   exchangeApi(): bigint;
   readCounts(): Counts;
   /** Writes the places of live exports, and returns how many there are, also if the array is shorter. */

@@ -9,8 +9,8 @@ export interface PythonBinding {
   convert(): unknown;
   /** The tensor of the object of a ConsumeRequest. */
   consume(): unknown;
-  /** The tensor of the object of a TakeArrayRequest, if nothing about its interface is unusual. */
-  takeArray(): void;
+  /** Writes the tensor of an object into a TensorResult; false if its CUDA Array Interface has an unusual property. */
+  takeArray(object: number): boolean;
   /** The handle of a storage without memory that keeps a Python object; 0 when out of memory. */
   keepObject(handle: number): number;
   /** Drops the object of a handle the next time a thread of ours holds the GIL. */

@@ -273,27 +273,6 @@ export const ConsumeRequest = {
   },
 };
 
-/** The tensor of a Python object with a CUDA Array Interface. */
-export const TakeArrayRequest = {
-  /** The size of its slot. */
-  WORDS: 2,
-  /** Its handle. */
-  object: (slot: number): number => u32[slot * 2] as number,
-  setObject: (slot: number, value: number): void => {
-    u32[slot * 2] = value;
-  },
-  /** 1: there is a tensor; 0: the interface has an unusual property. */
-  isTaken: (slot: number): number => u32[slot * 2 + 1] as number,
-  setIsTaken: (slot: number, value: number): void => {
-    u32[slot * 2 + 1] = value;
-  },
-  /** The slot of the TensorResult. */
-  tensorSlot: (slot: number): number => u32[slot * 2 + 2] as number,
-  setTensorSlot: (slot: number, value: number): void => {
-    u32[slot * 2 + 2] = value;
-  },
-};
-
 const released = new Uint32Array(132);
 
 /** Handles that the next operation drops at its start. In its own block, because it outlives requests. */

@@ -8,7 +8,7 @@ import { Status } from '../native/wire/constants.js';
 import { errorOf, errorOfTensor } from '../native/wire/status.js';
 import { takeTensor, writeTensor } from '../native/wire/tensor.js';
 import { enter, leave, request } from '../native/wire/wire.js';
-import { TicketRequest, WireHeader } from '../native/wire/wire-layout.js';
+import { TensorResult, WireHeader } from '../native/wire/wire-layout.js';
 import type { Descriptor } from '../storage/descriptor.js';
 import { disposeSymbol } from '../storage/storage.js';
 import { sharedDescriptorOf, type TensorView } from '../view.js';
@@ -71,14 +71,12 @@ export function openToken(ticket: unknown): Descriptor {
 /** The tensor of a ticket, or the status that explains why there is none. */
 function redeem(ticket: string): Descriptor | number {
   const binding = native();
-  const slot = enter(TicketRequest.WORDS);
+  const slot = enter(TensorResult.WORDS);
   try {
-    TicketRequest.setTicket(slot, 0, BigInt(`0x${ticket.slice(0, 16)}`));
-    TicketRequest.setTicket(slot, 1, BigInt(`0x${ticket.slice(16)}`));
     WireHeader.setSlot(slot);
-    binding.redeemTicket();
-    const status = TicketRequest.status(slot);
-    return status === Status.ok ? takeTensor(TicketRequest.tensorAt(slot)) : status;
+    binding.redeemTicket(ticket);
+    const status = TensorResult.status(slot);
+    return status === Status.ok ? takeTensor(TensorResult.tensorAt(slot)) : status;
   } finally {
     leave(slot);
   }
@@ -86,16 +84,15 @@ function redeem(ticket: string): Descriptor | number {
 
 function issueTicket(tensor: TensorView): string {
   // Random, so that a ticket cannot be guessed or derived from another ticket.
-  const [low, high] = crypto.getRandomValues(new BigUint64Array(2)) as unknown as [bigint, bigint];
+  const [high, low] = crypto.getRandomValues(new BigUint64Array(2)) as unknown as [bigint, bigint];
+  const ticket = high.toString(16).padStart(16, '0') + low.toString(16).padStart(16, '0');
   withMemory(checkTensor(tensor, sharedDescriptorOf), null, (ready) => {
     const binding = native();
-    const slot = enter(TicketRequest.WORDS);
-    TicketRequest.setTicket(slot, 0, low);
-    TicketRequest.setTicket(slot, 1, high);
-    writeTensor(TicketRequest.tensorAt(slot), ready, (ready.storage as NativeStorage).handle, 0);
-    request(slot, () => binding.issueTicket());
-    const status = TicketRequest.status(slot);
-    if (status !== Status.ok) throw errorOfTensor(status, TicketRequest.tensorAt(slot));
+    const slot = enter(TensorResult.WORDS);
+    writeTensor(TensorResult.tensorAt(slot), ready, (ready.storage as NativeStorage).handle, 0);
+    request(slot, () => binding.issueTicket(ticket));
+    const status = TensorResult.status(slot);
+    if (status !== Status.ok) throw errorOfTensor(status, TensorResult.tensorAt(slot));
   });
-  return low.toString(16).padStart(16, '0') + high.toString(16).padStart(16, '0');
+  return ticket;
 }

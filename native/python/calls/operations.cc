@@ -332,7 +332,7 @@ static const NamedFunction kExports[] = {
     {"settleLater", ObjectsBinding<SettleLater>::Call},
     {"keepSignals", ObjectsBinding<KeepSignalsOf>::Call},
     {"rememberSignals", ObjectsBinding<RememberSignalsOf>::Call},
-    {"takeArray", TakeArray},
+    {"takeArray", ObjectsBinding<TakeArray>::Call},
     {"keepObject", ObjectsBinding<KeepObject>::Call},
     {"abandon", ObjectsBinding<Abandon>::Call},
     {"leave", ObjectsBinding<Leave>::Call},

@@ -250,19 +250,13 @@ Storage* TakeInterface(Object* object, const LayoutTable* layouts, Imported* imp
   return storage;
 }
 
-napi_value TakeArray(napi_env env, napi_callback_info info) {
-  Objects* self = ObjectsOf(env, info);
-  TakeArrayRequest* request = MessageOf<TakeArrayRequest>(self->instance);
-  TensorResult* result = MessageAt<TensorResult>(self->instance, request->tensor_slot);
-  request->is_taken = 0;
+bool TakeArray(Objects* self, uint32_t handle) {
+  TensorResult* result = MessageOf<TensorResult>(self->instance);
   OperationScope scope(self);
-  Object* object = GetObject(self, request->object);
+  Object* object = GetObject(self, handle);
   Imported imported;
   Storage* storage = object == nullptr ? nullptr : TakeInterface(object, &self->instance->layouts, &imported);
-  if (storage == nullptr) return nullptr;
-  result->status = GiveTensor(self->instance, storage, kOk, imported, &result->tensor);
-  request->is_taken = result->status == kOk;
-  return nullptr;
+  return storage != nullptr && GiveTensor(self->instance, storage, kOk, imported, &result->tensor) == kOk;
 }
 
 uint32_t KeepObject(Objects* self, uint32_t handle) {

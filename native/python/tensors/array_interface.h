@@ -17,11 +17,11 @@ bool FitsCuPy(Object* tensor);
 Object* NewCuPyArray(Object* tensor);
 
 // Imports the tensor of an object with a CUDA Array Interface; the result keeps the object alive. NULL, with no
-// exception set, if dlpack/cuda is not loaded or the interface is unusual. `last` as in managed_tensor.h. GIL held.
+// exception set, if dlpack/cuda is not loaded or the interface is unusual. GIL held.
 Storage* TakeInterface(Object* object, const LayoutTable* layouts, Imported* imported);
 
 // Functions for JavaScript; src/python/binding.ts says what they do.
-napi_value TakeArray(napi_env env, napi_callback_info info);
+bool TakeArray(Objects* self, uint32_t handle);
 uint32_t KeepObject(Objects* self, uint32_t handle);
 
 }  // namespace dlpack::python

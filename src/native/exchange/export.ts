@@ -16,8 +16,8 @@ import { isPinnable } from '../memory/threads.js';
 import { Status } from '../wire/constants.js';
 import { errorOfTensor } from '../wire/status.js';
 import { writeTensor } from '../wire/tensor.js';
-import { enter, leave, request } from '../wire/wire.js';
-import { DeleteRequest, ExportRequest, WireHeader } from '../wire/wire-layout.js';
+import { enter, leave } from '../wire/wire.js';
+import { ExportRequest, WireHeader } from '../wire/wire-layout.js';
 import { reportCopy } from './report-copy.js';
 
 /** Which struct is made, and whether the elements are copied. */
@@ -118,12 +118,8 @@ export function releaseManaged(address: bigint, options?: { versioned?: boolean 
   const binding = native();
   if (options !== undefined) checkOptions(options, { versioned: 'boolean' }, '{ versioned: false }');
   const isLegacy = options?.versioned === false;
-  const slot = enter(DeleteRequest.WORDS);
-  DeleteRequest.setAddress(slot, address);
-  request(slot, () => (isLegacy ? binding.deleteLegacy() : binding.deleteVersioned()));
-  if (DeleteRequest.status(slot) !== Status.ok) {
-    throw new ArgumentValueError('address', 'the address of a managed tensor', address);
-  }
+  const isDone = isLegacy ? binding.deleteLegacy(address) : binding.deleteVersioned(address);
+  if (!isDone) throw new ArgumentValueError('address', 'the address of a managed tensor', address);
 }
 
 /** A type-tagged external; null for memory that JavaScript consumers can share but native consumers could not keep. */

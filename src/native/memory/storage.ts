@@ -9,8 +9,7 @@ import { type ElementKind, isDetached, isShared, regionOf, Storage } from '../..
 import { native } from '../load/load.js';
 import { Status, Wire } from '../wire/constants.js';
 import { errorOf } from '../wire/status.js';
-import { enter, leave } from '../wire/wire.js';
-import { BufferRequest, WireHeader } from '../wire/wire-layout.js';
+import { WireHeader } from '../wire/wire-layout.js';
 import { pinnedMemory } from './pins.js';
 import { runtimeRules } from './threads.js';
 
@@ -140,14 +139,9 @@ export class NativeStorage extends Storage {
         `Expected memory of at most ${maxLength} bytes on this runtime but it has ${this.nbytes}; read a copy() of a slice, write a slice with fill() or copyFrom(), or use Deno, or Node 22 or newer`,
       );
     }
-    const slot = enter(BufferRequest.WORDS);
-    BufferRequest.setHandle(slot, this.handle);
-    WireHeader.setSlot(slot);
-    const buffer = native().createBuffer();
-    leave(slot);
-    if (buffer !== undefined) return buffer;
-    const status = BufferRequest.status(slot);
-    if (status !== Status.noExternalBuffers) throw errorOf(status, this.nbytes);
+    const made = native().createBuffer(this.handle);
+    if (typeof made !== 'number') return made;
+    if (made !== Status.noExternalBuffers) throw errorOf(made, this.nbytes);
     return this.createWithout();
   }
 
@@ -162,13 +156,13 @@ export class NativeStorage extends Storage {
   }
 
   private refresh(copy: ArrayBufferLike): void {
-    copyBytes(this.handle, () => native().readInto(new Uint8Array(copy)));
+    if (!native().readInto(this.handle, new Uint8Array(copy))) throw errorOf(Status.napi);
   }
 
   override commit(): void {
     if (this.kind !== 'copy' || !this.isShown(this.cached)) return;
     const { cached } = this;
-    copyBytes(this.handle, () => native().writeFrom(new Uint8Array(cached)));
+    if (!native().writeFrom(this.handle, new Uint8Array(cached))) throw errorOf(Status.napi);
   }
 }
 
@@ -176,14 +170,4 @@ export class NativeStorage extends Storage {
 export function releaseHandle(released: number): void {
   WireHeader.setReleased(released);
   native().release();
-}
-
-function copyBytes(handle: number, copy: () => void): void {
-  const slot = enter(BufferRequest.WORDS);
-  BufferRequest.setHandle(slot, handle);
-  WireHeader.setSlot(slot);
-  copy();
-  leave(slot);
-  const status = BufferRequest.status(slot);
-  if (status !== Status.ok) throw errorOf(status);
 }

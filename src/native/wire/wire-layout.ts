@@ -139,7 +139,7 @@ export const LayoutRequest = {
   dimsAt: (): number => 13,
 };
 
-/** A tensor that native code describes: the result of a request that carries nothing else. */
+/** A tensor that native code describes, or the tensor of a ticket: the rest of the request is plain arguments. */
 export const TensorResult = {
   /** The size of its slot. */
   WORDS: 138,
@@ -202,49 +202,6 @@ export const ExportRequest = {
   tensorAt: (slot: number): number => slot + 2,
 };
 
-/** A call of the deleter of a managed tensor. */
-export const DeleteRequest = {
-  /** The size of its slot. */
-  WORDS: 2,
-  /** A Status, written by native code. */
-  status: (slot: number): number => i32[slot * 2] as number,
-  setStatus: (slot: number, value: number): void => {
-    i32[slot * 2] = value;
-  },
-  /** Of the managed tensor. */
-  address: (slot: number): bigint => u64[slot + 1] as bigint,
-  setAddress: (slot: number, value: bigint): void => {
-    u64[slot + 1] = value;
-  },
-};
-
-/** The tensor of a ticket that is issued or redeemed. */
-export const TicketRequest = {
-  /** The size of its slot. */
-  WORDS: 140,
-  /** A Status, written by native code. */
-  status: (slot: number): number => i32[slot * 2] as number,
-  setStatus: (slot: number, value: number): void => {
-    i32[slot * 2] = value;
-  },
-  /** The number of the ticket. */
-  ticket: (slot: number, i: number): bigint => u64[slot + 1 + i] as bigint,
-  setTicket: (slot: number, i: number, value: bigint): void => {
-    u64[slot + 1 + i] = value;
-  },
-  /** The word where they begin. */
-  ticketAt: (slot: number): number => slot + 1,
-  /** The tensor. */
-  tensorAt: (slot: number): number => slot + 3,
-  /** Room for the shape and strides of the tensor. */
-  dims: (slot: number, i: number): number => f64[slot + 11 + i] as number,
-  setDims: (slot: number, i: number, value: number): void => {
-    f64[slot + 11 + i] = value;
-  },
-  /** The word where they begin. */
-  dimsAt: (slot: number): number => slot + 11,
-};
-
 /** New host memory. */
 export const AllocateRequest = {
   /** The size of its slot. */
@@ -268,22 +225,6 @@ export const AllocateRequest = {
   cleared: (slot: number): number => f64[slot + 2] as number,
   setCleared: (slot: number, value: number): void => {
     f64[slot + 2] = value;
-  },
-};
-
-/** An ArrayBuffer over a storage, or a copy between a storage and an ArrayBuffer. */
-export const BufferRequest = {
-  /** The size of its slot. */
-  WORDS: 2,
-  /** A Status, written by native code. */
-  status: (slot: number): number => i32[slot * 2] as number,
-  setStatus: (slot: number, value: number): void => {
-    i32[slot * 2] = value;
-  },
-  /** A storage in the table of the instance. */
-  handle: (slot: number): number => u32[slot * 2 + 1] as number,
-  setHandle: (slot: number, value: number): void => {
-    u32[slot * 2 + 1] = value;
   },
 };
 

@@ -15,7 +15,7 @@ import { beginHolding, endHolding, holdReference } from '../calls/held.js';
 import { perform } from '../calls/operations.js';
 import { importModule, isPyObject, type PyObject } from '../objects/object.js';
 import { findReference } from '../objects/reference.js';
-import { Operation, TakeArrayRequest } from '../wire-layout.js';
+import { Operation } from '../wire-layout.js';
 import { makeStorage } from './python-storage.js';
 
 /** Converts tuples and lists to arrays, and integers of other types (NumPy's) to numbers. Keeps anything else. */
@@ -65,16 +65,12 @@ export function readArray(source: object, isInterface: boolean): ForeignArray | 
 export function takeArray(source: object): Descriptor | null {
   const reference = findReference(source);
   if (reference === null) return null;
-  const slot = enter(TakeArrayRequest.WORDS + TensorResult.WORDS);
+  const slot = enter(TensorResult.WORDS);
   const mark = beginHolding();
   try {
-    const tensor = slot + TakeArrayRequest.WORDS;
-    TakeArrayRequest.setObject(slot, holdReference(reference));
-    TakeArrayRequest.setTensorSlot(slot, tensor);
+    const object = holdReference(reference);
     WireHeader.setSlot(slot);
-    binding().takeArray();
-    if (TakeArrayRequest.isTaken(slot) !== 1) return null;
-    return takeTensorInto(TensorResult.tensorAt(tensor), makeStorage);
+    return binding().takeArray(object) ? takeTensorInto(TensorResult.tensorAt(slot), makeStorage) : null;
   } finally {
     endHolding(mark);
     leave(slot);
