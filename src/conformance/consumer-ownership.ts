@@ -231,13 +231,7 @@ export const consumerOwnershipRows: readonly Row<ConsumerContext>[] = [
   }),
   must('c.memory.grows', '4.5.2', 'follows a WebAssembly memory, if it asks for one', async (context) => {
     await needFollowing(context);
-    const memory = new WebAssembly.Memory({ initial: 1 });
-    const tested = inMemory(memory);
-    const taken = take(context, tested);
-    memory.grow(1);
-    await checkTaken(taken);
-    taken.release();
-    await checkDeleted(tested);
+    await checkFollowing(context, new WebAssembly.Memory({ initial: 1 }));
   }),
   must(
     'c.memory.realm',
@@ -246,13 +240,7 @@ export const consumerOwnershipRows: readonly Row<ConsumerContext>[] = [
     async (context) => {
       await needFollowing(context);
       const code = 'new WebAssembly.Memory({ initial: 1 })';
-      const memory = evaluateElsewhere(context.environment, code) as WebAssembly.Memory;
-      const tested = inMemory(memory);
-      const taken = take(context, tested);
-      memory.grow(1);
-      await checkTaken(taken);
-      taken.release();
-      await checkDeleted(tested);
+      await checkFollowing(context, evaluateElsewhere(context.environment, code) as WebAssembly.Memory);
     },
   ),
   ...(
@@ -368,6 +356,16 @@ async function needFollowing(context: ConsumerContext): Promise<void> {
   take(context, asked).release();
   await checkDeleted(asked);
   if (asked.requests[0]?.memory !== true) skip('it does not ask for a memory');
+}
+
+/** A tensor in a WebAssembly memory keeps its elements when the memory grows. */
+async function checkFollowing(context: ConsumerContext, memory: WebAssembly.Memory): Promise<void> {
+  const tested = inMemory(memory);
+  const taken = take(context, tested);
+  memory.grow(1);
+  await checkTaken(taken);
+  taken.release();
+  await checkDeleted(tested);
 }
 
 /** Memory that its owner took away is an error, not other elements. */
