@@ -8,9 +8,9 @@ import { type Descriptor, disposed } from './storage/descriptor.js';
 type MakeOwner = (descriptor: Descriptor) => object;
 
 /**
- * The private fields of a view. They are not fields of TensorView, because V8 does not inline the constructor of a base
- * class with private fields. docs/design/wire.md has the figures. What reads them are static methods, exported below, and
- * not functions made in a static block, because the Babel preset of React Native takes no such block.
+ * The private fields of a view, which this package's other modules read and programs cannot. Only methods of a class read
+ * its private fields, and those of TensorView are public, so the fields belong to a class of their own. A static block of
+ * TensorView could make such functions, too, but the Babel preset of React Native takes none.
  */
 export class Content extends Given {
   #descriptor: Descriptor | null;

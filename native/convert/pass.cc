@@ -71,7 +71,6 @@ struct Job {
   bool from_is_dense;  // contiguous along the innermost axis
   bool to_is_dense;
   bool streams;
-  bool reads_ahead;  // more than the caches hold; for memory in them prefetching takes a sixth longer
   int32_t threads;
   Share* shares;  // one for each thread
 };
@@ -224,12 +223,6 @@ static bool RunSmall(const Pass& pass, const Kernel& kernel) {
   return true;
 }
 
-// Prefetches the memory two blocks ahead, because processors prefetch no further than a page. Past the end this has no
-// effect.
-static void Prefetch(const uint8_t* block, size_t bytes) {
-  for (size_t i = 0; i < bytes; i += 64) __builtin_prefetch(block + 2 * bytes + i, 0, 2);
-}
-
 static void Copy(const Job& job, Place at, int64_t count) {
   const uint8_t* from = job.pass->from + at.from / 8;
   uint8_t* to = job.pass->to + at.to / 8;
@@ -264,7 +257,6 @@ static void RunStretch(const Job& job, Place at, int64_t count, const Factors& f
       Store(job, kernel.first, buffer, to_bit, block, here);
       continue;
     }
-    if (job.reads_ahead) Prefetch(from, block * static_cast<size_t>(job.from_step) / 8);
     if (stream != nullptr)
       stream(from, pass.to + to_bit / 8, block);
     else
@@ -417,7 +409,6 @@ void RunPass(const Pass& pass) {
   job.streams = job.to_is_dense && is_worth_it && bytes + read >= cache_bytes &&
                 job.length * static_cast<int64_t>(job.kernel.to_size) >= kLine &&
                 !platform::IsFresh(pass.to + pass.to_bit / 8, bytes);
-  job.reads_ahead = bytes + read >= cache_bytes;
   int64_t threads = bytes < kLarge || !IsDivisible(pass, job) ? 1 : bytes / kPerThread;
   if (threads > pass.threads) threads = pass.threads;
   job.threads = static_cast<int32_t>(threads < 1 ? 1 : threads > kMaxThreads ? kMaxThreads : threads);

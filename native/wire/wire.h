@@ -32,9 +32,6 @@ inline Message* MessageAt(const Instance* self, uint32_t slot) {
 template <class Message>
 inline Message* MessageIn(uint64_t* words) {
   const uint32_t slot = reinterpret_cast<const WireHeader*>(words)->slot;
-  // Most requests are in the first slot. With a branch the processor reads the message without waiting for the slot
-  // number.
-  if (__builtin_expect(slot == kFirstSlot, 1)) return reinterpret_cast<Message*>(words + kFirstSlot);
   return MessageAt<Message>(words, slot);
 }
 template <class Message>

@@ -65,7 +65,7 @@ let loaded: PythonBinding | null = null;
 export function startPython(binding: Binding, options: Parameters<Binding['startPython']>[0]): string | null {
   const started = binding.startPython(options);
   if (typeof started === 'string') return started;
-  loaded = { ...(started as PythonBinding) }; // a copy; native/load/load.ts explains why
+  loaded = started as PythonBinding;
   return null;
 }
 

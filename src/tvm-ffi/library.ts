@@ -28,7 +28,7 @@ export function attach(onCall: () => void, path?: string): FFIBinding {
     for (const file of files) {
       const made = binding.loadTvmFfi(file) ?? binding.attachTvmFfi<FFIBinding>(onCall);
       if (typeof made !== 'string') {
-        ffi = { ...made }; // a copy; native/load/load.ts explains why
+        ffi = made;
         return ffi;
       }
       tried.push(`${from}: ${file}: ${made}`);

@@ -125,9 +125,7 @@ function load(given: string | null): boolean {
     const addon = open() as Addon;
     // Another evaluation of this package may use the same file in this thread. Each has its own instance.
     const onRelease = (id: number): void => (id === WATCH_BLOCKS ? watchKept(made) : released(id));
-    // A copy, because V8 stores an object with many properties from native code as a hash table, which each call would
-    // search.
-    const made: Binding = { ...addon.createInstance({ wire: wire.buffer, onRelease }) };
+    const made = addon.createInstance({ wire: wire.buffer, onRelease });
     // Now, because Bun's node:worker_threads calls methods of Map, which a program may patch later.
     isMainThread();
     binding = made;
