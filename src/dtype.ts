@@ -6,7 +6,7 @@
  */
 
 import { nearest } from './base/options.js';
-import { arrayTagOf, isView } from './base/primordials.js';
+import { arrayTagOf } from './base/primordials.js';
 import { baseTable, TypeCode } from './dtype-table.js';
 import { ArgumentTypeError, checkCount, describe, isUsable, LayoutError, UnsupportedDTypeError } from './errors.js';
 
@@ -307,24 +307,13 @@ export type NaturalDType<A> = A extends {
     : DType
   : DType;
 
-/** The usual typed arrays by their prototype, because the tag of an array takes JavaScriptCore 60 ns. */
-const byPrototype = new Map<unknown, DTypeInfo>();
-
 /** The dtype a typed array naturally has, or undefined for anything else. Works across realms and subclasses. */
 export function dtypeOfArray(value: unknown): DTypeInfo | undefined {
-  const known = isView(value) ? byPrototype.get(Object.getPrototypeOf(value)) : undefined;
-  if (known !== undefined) return known;
   const name = arrayTagOf(value);
   return name === undefined ? undefined : dtypeFromName(naturalDTypes[name as keyof typeof naturalDTypes]);
 }
 
 for (const base of dtypes) makeInfo(base, 1);
-for (const name of arrayDTypes) {
-  const info = dtypeFromName(name);
-  const { prototype } = info.array as unknown as { prototype: object };
-  // Without Float16Array, float16 shows its bits in a Uint16Array, whose own dtype comes first.
-  if (!byPrototype.has(prototype)) byPrototype.set(prototype, info);
-}
 
 /** Throws unless the library has the dtype. */
 export function checkDType(dtype: string, names: readonly string[], library: string): void {

@@ -50,7 +50,6 @@ export const arrayBufferImmutable = uncurry<((buffer: unknown) => boolean) | und
 export const sharedBufferLength = uncurry<((buffer: unknown) => number) | undefined>(Shared, 'byteLength');
 export const memoryBuffer = uncurry<((memory: unknown) => ArrayBuffer) | undefined>(wasm?.Memory, 'buffer');
 
-export const { isView } = ArrayBuffer;
 /** Node 20 has none. */
 export const transfer = uncurry<((buffer: ArrayBufferLike, length: number) => ArrayBuffer) | undefined>(
   ArrayBuffer,

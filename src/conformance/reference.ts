@@ -46,7 +46,7 @@ export function hostBufferOf(data: unknown): unknown {
 }
 
 /** The bytes to which the first element is aligned: those of one scalar, at most eight. */
-export function alignmentOf({ code, bits }: DLDataType): number {
+function alignmentOf({ code, bits }: DLDataType): number {
   const scalar = code === 5 || code === 18 ? bits / 2 : bits;
   return scalar < 8 ? 1 : Math.min(8, scalar / 8);
 }

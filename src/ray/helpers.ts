@@ -7,7 +7,7 @@ import { outsideScopes } from '../storage/scoped.js';
 import SOURCE from './helpers.py';
 
 /** The name under which all JavaScript threads of a process, and the methods of an actor in helpers.py, find that code. */
-export const MODULE = '_dlpack_ray';
+const MODULE = '_dlpack_ray';
 
 export interface Helpers {
   get(reference: unknown): unknown;

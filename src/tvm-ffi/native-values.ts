@@ -472,6 +472,6 @@ const classes = new Map<number, ContainerClass>([
 ]);
 
 /** The view of a container. */
-export function makeView(handle: ObjectHandle): LiveContainer {
+function makeView(handle: ObjectHandle): LiveContainer {
   return new (classes.get(handle.type) as ContainerClass)(handle as never);
 }

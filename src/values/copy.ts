@@ -109,7 +109,7 @@ export function checkOut(out: Descriptor, shape: readonly number[]): void {
 }
 
 /** Throws unless each element of a target has its own place. */
-export function checkPlaces({ shape, strides, size }: Descriptor): void {
+function checkPlaces({ shape, strides, size }: Descriptor): void {
   // NumPy's arrays without elements have strides of zero; they repeat nothing.
   if (size === 0 || !strides.some((stride, axis) => stride === 0 && (shape[axis] as number) > 1)) return;
   throw new LayoutError(

@@ -66,7 +66,7 @@ export function statisticsOf(tensor: Tensor): Statistics | null {
 const blocks = ' ▁▂▃▄▅▆▇█';
 
 /** A bar for each step. A step with any element has a visible bar. */
-export function histogramText(histogram: readonly number[]): string {
+function histogramText(histogram: readonly number[]): string {
   const most = Math.max(...histogram);
   return histogram.map((count) => blocks[Math.ceil((count / most) * (blocks.length - 1))]).join('');
 }

@@ -73,7 +73,7 @@ function readNumbers(at: number, first: number, count: number): readonly number[
 }
 
 /** The same number, as a small integer if possible, because engines store those without a box. */
-export function toInteger(value: number): number {
+function toInteger(value: number): number {
   const small = value | 0;
   return small === value ? small : value;
 }

@@ -40,7 +40,7 @@ export function request<T>(slot: number, send: () => T): T {
   }
 }
 
-export function wireIsFull(): BufferError {
+function wireIsFull(): BufferError {
   return new BufferError(
     'Expected room for one more request to native code but the wire is full; nest fewer calls, or pass fewer values at once',
   );

@@ -6,7 +6,7 @@ import { returnStorage, settleSoon } from '../objects/reference.js';
 
 const LARGE = 2 ** 20;
 
-export class PythonStorage extends NativeStorage {
+class PythonStorage extends NativeStorage {
   constructor(handle: number, nbytes: number) {
     super(handle, nbytes, false);
   }

@@ -28,7 +28,7 @@ export function disownDeferred(): void {
 }
 
 /** Releases one numbered reference, once. */
-export class ObjectOwner implements Owner {
+class ObjectOwner implements Owner {
   constructor(
     private number: number,
     /** The other owners that are released with the same memory. */
