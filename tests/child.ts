@@ -28,7 +28,7 @@ export function resultOf<T>(output: string): T {
 export function runChild(
   from: string,
   script: string,
-  options: { args?: string[]; runtimeArgs?: string[]; env?: Record<string, string>; cwd?: string } = {},
+  options: { args?: string[]; runtimeArgs?: string[]; env?: Record<string, string | undefined>; cwd?: string } = {},
 ): ChildResult {
   const path = fileURLToPath(new URL(script, from));
   const args = [...(options.runtimeArgs ?? runtimeArgs[runtime]), path, ...(options.args ?? [])];

@@ -13,7 +13,8 @@ const load = createRequire(fileURLToPath(new URL('../../../.libraries/package.js
 // biome-ignore lint/suspicious/noExplicitAny: the libraries are not dependencies, so their types are unknown
 const [ort, sharp] = ['onnxruntime-node', 'sharp'].map((name): any => load(name));
 
-sharp.concurrency(1); // as the example server does
+sharp.concurrency(1); // both as the example server does
+sharp.cache(false);
 
 /** What the server needs of a session, on onnxruntime-node. */
 async function loadTheirs(): Promise<Session> {

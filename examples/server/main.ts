@@ -10,6 +10,7 @@ import sharp from 'sharp';
 import { serve } from './server.js';
 
 sharp.concurrency(1); // requests share the cores, so an image needs no threads of its own
+sharp.cache(false); // no image comes twice
 const session = await loadSession(process.argv[2] ?? 'model.onnx', { threads: 1 });
 const [input] = session.inputs;
 const [, , height, width] = (input?.kind === 'tensor' && input.shape) || [];

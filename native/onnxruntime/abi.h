@@ -158,9 +158,10 @@ static const int32_t kOldestVersion = 20;
   F(UpdateCUDAProviderOptionsWithValue, 263, OrtStatus*, (OrtCudaOptions*, const char* key, void* value))
 
 // Functions that only newer versions have; NULL elsewhere. The last number is the version.
-#define DLPACK_ORT_OPTIONAL_FUNCTIONS(F)                                \
-  F(TensorTypeAndShape_HasShape, 390, bool, (const OrtTensorInfo*), 24) \
-  F(GetTensorElementTypeAndShapeDataReference, 414, OrtStatus*,         \
+#define DLPACK_ORT_OPTIONAL_FUNCTIONS(F)                                                           \
+  F(SessionOptionsSetLoadCancellationFlag, 293, OrtStatus*, (OrtSessionOptions*, bool is_set), 22) \
+  F(TensorTypeAndShape_HasShape, 390, bool, (const OrtTensorInfo*), 24)                            \
+  F(GetTensorElementTypeAndShapeDataReference, 414, OrtStatus*,                                    \
     (const OrtValue*, int32_t* type, const int64_t** shape, size_t*), 24)
 
 }  // namespace dlpack::onnxruntime

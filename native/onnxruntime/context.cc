@@ -8,6 +8,7 @@
 #include "failure.h"
 #include "run.h"
 #include "runtime.h"
+#include "session.h"
 
 namespace dlpack {
 namespace onnxruntime {
@@ -105,6 +106,7 @@ static void Settle(napi_env env, napi_value, void* data, void*) {
 // The environment ends. JavaScript thread.
 static void Close(void* data) {
   Context* context = static_cast<Context*>(data);
+  StopLoads(context);  // first: a closed context's jobs are freed by other threads
   {
     platform::MutexScope scope(&context->mutex);
     context->is_closed = true;

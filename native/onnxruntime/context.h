@@ -12,6 +12,7 @@
 namespace dlpack::onnxruntime {
 
 struct Context;
+struct Load;
 
 // Work that a thread of the pool does for a context, and the promise of its result.
 struct Job {
@@ -28,6 +29,7 @@ struct Context {
   std::atomic<uint32_t> refs;  // the environment, and each job that is not free
   Instance* instance;          // JavaScript thread only
   uint32_t pending;            // jobs whose promise is open; JavaScript thread only
+  Load* loads;                 // that have no result yet; JavaScript thread only
   // Finished jobs, the last one first. Not under the mutex: the JavaScript thread often wakes while another thread is
   // still in the call that woke it, and would wait.
   std::atomic<Job*> finished;

@@ -12,6 +12,20 @@
 
 namespace dlpack::onnxruntime {
 
+// Loads a model on a thread of the pool.
+struct Load {
+  Job job;        // first
+  double number;  // by which JavaScript stops it; 0: it does not
+  Load* next;     // in the list of its context
+  PathChar* path;
+  Storage* storage;  // of a model in memory, which the load holds
+  size_t offset;
+  size_t nbytes;
+  OrtSessionOptions* options;
+  Session* session;
+  Failure failure;
+};
+
 namespace {
 
 void FreeNames(char** names, uint32_t count) {
@@ -63,18 +77,6 @@ bool GetNames(Session* session, Failure* failure) {
   return true;
 }
 
-// Loads a model on a thread of the pool.
-struct Load {
-  Job job;  // first
-  PathChar* path;
-  Storage* storage;  // of a model in memory, which the load holds
-  size_t offset;
-  size_t nbytes;
-  OrtSessionOptions* options;
-  Session* session;
-  Failure failure;
-};
-
 Load* LoadOf(Job* job) { return reinterpret_cast<Load*>(job); }
 
 // A thread of the pool.
@@ -106,9 +108,28 @@ Holder* HolderOf(napi_env env, napi_value external) {
   return napi_get_value_external(env, external, &data) == napi_ok ? static_cast<Holder*>(data) : nullptr;
 }
 
+// Asks the library to load no further, which it looks at between its steps. Older versions load to the end. JavaScript
+// thread.
+void Stop(Load* load) {
+  if (load->options == nullptr || library.SessionOptionsSetLoadCancellationFlag == nullptr) return;
+  OrtStatus* status = library.SessionOptionsSetLoadCancellationFlag(load->options, true);
+  if (status != nullptr) library.ReleaseStatus(status);
+}
+
+// stopLoad(number)
+napi_value StopLoad(Context* self, napi_env, double number) {
+  for (Load* load = self->loads; load != nullptr; load = load->next) {
+    if (load->number == number) Stop(load);
+  }
+  return nullptr;
+}
+
 // [external, description], or [code, text] of a failure.
 napi_value LoadResult(napi_env env, Job* job) {
   Load* load = LoadOf(job);
+  Load** place = &job->context->loads;
+  while (*place != load) place = &(*place)->next;
+  *place = load->next;
   if (load->failure.code != 0) return NewFailure(env, load->failure);
   napi_value pair, external;
   Holder* holder = static_cast<Holder*>(malloc(sizeof(Holder)));
@@ -148,10 +169,10 @@ bool ReadModel(Context* self, napi_env env, napi_value model, Load* load) {
   return true;
 }
 
-// loadSession(model: path | Float64Array, settings: string[], concurrency, device, stream: bigint): a promise of
-// LoadResult.
+// loadSession(model: path | Float64Array, settings: string[], concurrency, device, stream: bigint, number): a promise
+// of LoadResult. The number is 0 for a load without a signal.
 napi_value LoadSession(Context* self, napi_env env, napi_value model, napi_value settings, napi_value concurrency,
-                       napi_value device, napi_value stream) {
+                       napi_value device, napi_value stream, double number) {
   Load* load = static_cast<Load*>(calloc(1, sizeof(Load)));
   void* memory = calloc(1, sizeof(Session));
   if (load == nullptr || memory == nullptr) {
@@ -170,6 +191,9 @@ napi_value LoadSession(Context* self, napi_env env, napi_value model, napi_value
     FreeLoad(&load->job);
     return nullptr;
   }
+  load->number = number;
+  load->next = self->loads;
+  self->loads = load;
   if (!ReadModel(self, env, model, load)) load->failure.Set(kInvalidArgument, "out of memory, or not a model");
   int32_t id = -1;
   uint64_t handle = 0;
@@ -213,6 +237,10 @@ napi_value EndProfiling(Context*, napi_env env, napi_value external) {
 
 }  // namespace
 
+void StopLoads(Context* context) {
+  for (Load* load = context->loads; load != nullptr; load = load->next) Stop(load);
+}
+
 void ReleaseSession(Session* session) {
   if (session->refs.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
   session->release.run = [](Task* task) {
@@ -227,6 +255,7 @@ Session* SessionOf(napi_env env, napi_value external) {
 }
 
 const NamedFunction kSessionFunctions[] = {{"loadSession", Binding<LoadSession>::Call},
+                                           {"stopLoad", Binding<StopLoad>::Call},
                                            {"disposeSession", Binding<DisposeSession>::Call},
                                            {"endProfiling", Binding<EndProfiling>::Call},
                                            {}};

@@ -34,6 +34,9 @@ struct Session {
 // the session, and the JavaScript thread must not.
 void ReleaseSession(Session* session);
 
+// The environment of a context ends, so its models are not needed any more. JavaScript thread.
+void StopLoads(Context* context);
+
 // The session in an external of JavaScript; NULL for other values. JavaScript thread.
 Session* SessionOf(napi_env env, napi_value external);
 

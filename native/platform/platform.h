@@ -52,6 +52,9 @@ enum class Symbols { kLocal, kGlobal };
 // A path, or the name of a library of the system. NULL with the reason in `problem`.
 void* OpenLibrary(const char* path, Symbols symbols, char* problem, size_t size);
 
+// Sets a variable of the process, unless it exists.
+void SetDefaultVariable(const char* name, const char* value);
+
 // The library with this name if the process has loaded it, else NULL.
 void* FindLoadedLibrary(const char* name, Symbols symbols);
 

@@ -61,6 +61,8 @@ void* OpenLibrary(const char* path, Symbols symbols, char* problem, size_t size)
   return library;
 }
 
+void SetDefaultVariable(const char* name, const char* value) { setenv(name, value, 0); }
+
 void* FindLoadedLibrary(const char* name, Symbols symbols) { return dlopen(name, ModeOf(symbols) | RTLD_NOLOAD); }
 
 void* FindSymbol(void* library, const char* name) { return dlsym(library, name); }

@@ -88,6 +88,10 @@ void* OpenLibrary(const char* path, Symbols, char* problem, size_t size) {
   return module;
 }
 
+void SetDefaultVariable(const char* name, const char* value) {
+  if (getenv(name) == nullptr) _putenv_s(name, value);
+}
+
 void* FindLoadedLibrary(const char* name, Symbols) {
   WideText wide(name);
   HMODULE module = nullptr;

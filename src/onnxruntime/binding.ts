@@ -52,7 +52,11 @@ export interface OnnxRuntimeBinding {
     /** The number of the session's CUDA device; -1 for none. */
     device: number,
     stream: bigint,
+    /** By which `stopLoad` finds the load; 0 for one that is not stopped. */
+    number: number,
   ): Promise<readonly [SessionHandle, SessionDescription] | Failure> | undefined;
+  /** Stops the load with this number between two steps, in versions from 1.22 on. Its promise then has a failure. */
+  stopLoad(number: number): void;
   /** False when the session was disposed before. */
   disposeSession(session: SessionHandle): boolean;
   endProfiling(session: SessionHandle): string | Failure | undefined;

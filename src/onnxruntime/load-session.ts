@@ -13,6 +13,8 @@ import { onnxruntime } from './runtime.js';
 import { makeSession, type Session } from './session.js';
 import { SessionDevice } from './session-device.js';
 
+let lastLoad = 0;
+
 /** A model in a file (a path or a `file:` URL) or in memory. */
 export type Model = string | URL | Uint8Array | TensorView<'uint8'>;
 
@@ -42,18 +44,25 @@ export async function loadSession(model: Model, options: SessionOptions = {}): P
   const settings = settingsOf(options);
   const device = SessionDevice.of(options);
   const concurrency = concurrencyOf(options, cores, device !== null);
-  const loading = load(model, settings, concurrency, device);
+  const number = signal === undefined ? 0 : ++lastLoad;
+  const loading = load(model, settings, concurrency, device, number);
   if (loading === undefined) throw new OutOfMemoryError('could not load a model');
   const made = loading.then((result) => {
     if (isFailure(result)) throw new OnnxRuntimeError('a model', result);
     return makeSession(result as readonly [SessionHandle, SessionDescription], device);
   });
-  return signal === undefined ? made : untilAborted(made, signal);
+  return signal === undefined ? made : untilAborted(made, signal, number);
 }
 
-function load(model: Model, settings: readonly string[], concurrency: number, device: SessionDevice | null) {
+function load(
+  model: Model,
+  settings: readonly string[],
+  concurrency: number,
+  device: SessionDevice | null,
+  number: number,
+) {
   const binding = onnxruntime();
-  const place = [device?.info.id ?? -1, device?.stream ?? 0n] as const;
+  const place = [device?.info.id ?? -1, device?.stream ?? 0n, number] as const;
   if (typeof model === 'string' || isA(model, URL)) {
     return binding.loadSession(pathOf(model), settings, concurrency, ...place);
   }
@@ -93,10 +102,13 @@ function fileOf(url: URL): string {
   return node.url.fileURLToPath(url);
 }
 
-/** Rejects when the signal aborts. A session that is made later is disposed. */
-function untilAborted(made: Promise<Session>, signal: AbortSignal): Promise<Session> {
+/** Rejects when the signal aborts, and stops the load. A session that is made nevertheless is disposed. */
+function untilAborted(made: Promise<Session>, signal: AbortSignal, number: number): Promise<Session> {
   return new Promise((resolve, reject) => {
-    const abort = () => reject(signal.reason);
+    const abort = () => {
+      onnxruntime().stopLoad(number);
+      reject(signal.reason);
+    };
     signal.addEventListener('abort', abort, { once: true });
     made
       .finally(() => signal.removeEventListener('abort', abort))

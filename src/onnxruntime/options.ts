@@ -17,7 +17,10 @@ export interface Provider {
 
 /** Options of a session. */
 export interface SessionOptions {
-  /** Stops waiting for the model. ONNX Runtime loads it to the end on its thread, and then frees it. */
+  /**
+   * Aborts the load: the promise rejects at once with the signal's reason. ONNX Runtime stops at its next step, in versions
+   * before 1.22 at the end of the load, and then frees the model on its thread.
+   */
   readonly signal?: AbortSignal;
   /** How many threads compute one run. Default: one for each processor core. */
   readonly threads?: number;

@@ -1,6 +1,9 @@
 /** What could end a process, in a process of its own. Prints `done`. */
 
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Worker } from 'node:worker_threads';
 import { Tensor } from 'dlpack';
@@ -32,6 +35,28 @@ const cases: Record<string, () => Promise<void>> = {
     for (let i = 0; i < 4; i++) void session.run({ x });
     console.log('done');
     process.exit(0);
+  },
+  async 'load at the end'() {
+    void loadSession(chain(20_000, 16));
+    await new Promise((resolve) => setTimeout(resolve, 1)); // a thread has the load
+    console.log('done');
+    process.exit(0);
+  },
+  async 'load in a worker'() {
+    const worker = new Worker(new URL('./worker-load.js', import.meta.url));
+    await new Promise((resolve) => worker.once('message', resolve));
+    await worker.terminate();
+    while (liveCounts().storages > 1) await new Promise((resolve) => setTimeout(resolve, 1)); // only x is left
+    console.log('done');
+  },
+  async reports() {
+    const home = mkdtempSync(join(tmpdir(), 'dlpack-home-'));
+    Object.assign(process.env, { HOME: home, XDG_CACHE_HOME: home });
+    (await loadSession(relu)).runSync({ x });
+    const written = readdirSync(home, { recursive: true }).filter((name) => /onnxruntime/i.test(String(name)));
+    rmSync(home, { recursive: true });
+    if (written.length > 0) throw new Error(`ONNX Runtime wrote ${written}`);
+    console.log('done');
   },
   async return() {
     const session = await loadSession(chain(20, 256));
