@@ -186,7 +186,12 @@ export class DLPackTensor {
   #tensor: OwnedDLTensor | null = null;
   #constant: ConstDLTensor | null = null;
 
-  /** {@link toDLPackTensor} makes wrappers from spans. Without a span every field is zero, as in C++. */
+  /**
+   * Makes a wrapper of a span, as {@link toDLPackTensor} does. Without a span every field is zero, as in C++.
+   *
+   * @param span - A span over a pointer, whose layout has strides.
+   * @throws As `toDLPackTensor` does.
+   */
   constructor(span?: DescribableSpan) {
     if (span !== undefined && !isA(span, Mdspan)) throw new ArgumentTypeError('span', 'an mdspan', span);
     this.#fields = fieldsOf((span ?? null) as Mdspan | null);

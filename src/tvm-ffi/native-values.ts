@@ -171,6 +171,13 @@ function checkIndex(index: number): number {
  * ```
  */
 export class List<T = unknown> extends Sequence<T> {
+  /**
+   * Makes a list of native code.
+   *
+   * @param items - The elements; none when absent.
+   * @throws ArgumentTypeError for anything but an iterable of values with a type in TVM-FFI, and LoadError without
+   *   libtvm_ffi.
+   */
   constructor(items: Iterable<T> = []) {
     super('ffi.List', false, items, () => listOf(items, 'items'));
   }
@@ -284,6 +291,13 @@ export class List<T = unknown> extends Sequence<T> {
  * ```
  */
 export class ArrayView<T = unknown> extends Sequence<T> {
+  /**
+   * Makes an array of native code.
+   *
+   * @param items - The elements; none when absent.
+   * @throws ArgumentTypeError for anything but an iterable of values with a type in TVM-FFI, and LoadError without
+   *   libtvm_ffi.
+   */
   constructor(items: Iterable<T> = []) {
     super('ffi.Array', true, items, () => listOf(items, 'items'));
   }
@@ -398,6 +412,13 @@ function entriesOf<K, V>(entries: Iterable<readonly [K, V]>): unknown[] {
 export class Dict<K = unknown, V = unknown> extends Entries<K, V> {
   protected override readonly kind = 'Dict';
 
+  /**
+   * Makes a map of native code that can change.
+   *
+   * @param entries - Pairs of a key and a value; none when absent.
+   * @throws ArgumentTypeError for anything but an iterable of pairs with a type in TVM-FFI, and LoadError without
+   *   libtvm_ffi.
+   */
   constructor(entries: Iterable<readonly [K, V]> = []) {
     super('ffi.Dict', false, entries, () => entriesOf(entries));
   }
@@ -454,6 +475,13 @@ export class Dict<K = unknown, V = unknown> extends Entries<K, V> {
 export class MapView<K = unknown, V = unknown> extends Entries<K, V> {
   protected override readonly kind = 'Map';
 
+  /**
+   * Makes a map of native code.
+   *
+   * @param entries - Pairs of a key and a value; none when absent.
+   * @throws ArgumentTypeError for anything but an iterable of pairs with a type in TVM-FFI, and LoadError without
+   *   libtvm_ffi.
+   */
   constructor(entries: Iterable<readonly [K, V]> = []) {
     super('ffi.Map', true, entries, () => entriesOf(entries));
   }

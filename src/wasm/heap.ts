@@ -113,7 +113,13 @@ export class WasmHeap {
   readonly #exported = new Map<number, () => void>();
   #deleter = 0;
 
-  /** `module`: the exports of an instance, or the module object of Emscripten. */
+  /**
+   * Connects the memory of a module.
+   *
+   * @param module - The exports of an instance, or the module object of Emscripten.
+   * @param options - `memory64: true` for 64-bit memory; false when absent.
+   * @throws ArgumentTypeError for anything but exports with a `WebAssembly.Memory`.
+   */
   constructor(module: WasmExports, options: WasmHeapOptions = {}) {
     if (typeof module !== 'function' && !isUsable(module)) {
       throw new ArgumentTypeError('module', 'the exports of a WebAssembly instance', module);

@@ -62,6 +62,13 @@ export class CudaEvent {
       typeof value === 'object' && value !== null && #handle in value ? (value as CudaEvent).#liveHandle() : null;
   }
 
+  /**
+   * Makes an event.
+   *
+   * @param options - The device (`'cuda:0'` when absent), and whether it measures time (false when absent).
+   * @throws LoadError without a driver, CudaError if the driver refuses, and ArgumentTypeError or ArgumentValueError
+   *   for other options.
+   */
   constructor(options: CudaEventOptions = {}) {
     checkOptions(options, optionNames, '{ timing: true }');
     const { device = 'cuda:0', timing = false } = options;

@@ -54,6 +54,14 @@ export class Stream {
   #uses = 0;
   #isEnding = false;
 
+  /**
+   * Makes a stream.
+   *
+   * @param options - The device (`'cuda:0'` when absent), the priority (0 when absent), and whether it is ordered with
+   *   the legacy default stream (false when absent).
+   * @throws LoadError without a driver, CudaError if the driver refuses, and ArgumentTypeError or ArgumentValueError
+   *   for other options.
+   */
   constructor(options?: StreamOptions);
   /** @internal */
   constructor(options: StreamOptions, foreign: Foreign);

@@ -41,6 +41,12 @@ export class Shape implements Iterable<number> {
   /** The lengths. */
   readonly dims: readonly number[];
 
+  /**
+   * Makes a shape.
+   *
+   * @param dims - The lengths of the axes.
+   * @throws ArgumentTypeError for anything but integers.
+   */
   constructor(dims: Iterable<number>) {
     const list = listOf(dims, 'shape');
     for (const length of list) {
@@ -91,7 +97,13 @@ export class DataType implements DLDataType {
   readonly bits: number;
   readonly lanes: number;
 
-  /** The name may be short, as in TVM: `'f32'`, `'bf16'`, `'u8'`, `'fp8_e4m3fn'`, `'f4_e2m1fn_x2'`. */
+  /**
+   * Makes the value of an element type.
+   *
+   * @param name - The name, which may be short, as in TVM: `'f32'`, `'bf16'`, `'u8'`, `'fp8_e4m3fn'`, `'f4_e2m1fn_x2'`;
+   *   or the three numbers.
+   * @throws UnsupportedDTypeError for an unknown name, and ArgumentValueError for numbers that the C type cannot hold.
+   */
   constructor(name: DType | 'void' | ShortDType | DLDataType) {
     const { code, bits, lanes } = isUsable(name)
       ? name
@@ -160,6 +172,12 @@ export class DeviceValue implements DLDevice {
   readonly type: number;
   readonly id: number;
 
+  /**
+   * Makes the value of a device.
+   *
+   * @param name - The name, such as `'cuda:1'`, or the two numbers.
+   * @throws UnsupportedDeviceError for an unknown name, and ArgumentTypeError for anything but 32-bit integers.
+   */
   constructor(name: Device | DLDevice) {
     const { type, id } = isUsable(name) ? name : parseDevice(name);
     this.name = deviceName(type, id);
