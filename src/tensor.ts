@@ -368,14 +368,14 @@ export class Tensor<D extends DType = DType> extends TensorView<D> {
    *
    * @param dtype - The new element type.
    * @param options - A scale and an offset, for all elements or for each index of an axis; none when absent.
-   * @throws UnsupportedDTypeError for `float128`, which has no values in JavaScript.
-   *
+   * @returns A tensor in new memory.
+   * @throws UnsupportedDTypeError for `float128`, which has no values in JavaScript, and for an unknown dtype.
+   * @throws ArgumentTypeError or LayoutError for a scale or an offset that does not fit.
    * @example
    * ```ts
    * import { Tensor } from 'dlpack';
    * console.log(Tensor.from([1.5, 300]).astype('uint8').toArray()); // [1, 255]
    * ```
-   *
    * @example
    * ```ts fragment: needs an image
    * // (x / 255 - mean) / std for each of three channels, from rows, columns, channels to channels, rows, columns
@@ -393,12 +393,18 @@ export class Tensor<D extends DType = DType> extends TensorView<D> {
   }
 
   /**
-   * As `astype`, without blocking the event loop. The tensor may be disposed meanwhile, but not written.
+   * Converts as `astype` does, without blocking the event loop. The tensor may be disposed meanwhile, but not written.
    *
    * @param dtype - The new element type.
    * @param options - As for `astype`.
    * @returns A promise of a tensor in new memory.
    * @throws As `astype` does.
+   * @example
+   * ```ts
+   * import { Tensor } from 'dlpack';
+   * const y = await Tensor.from([1.5, 300]).astypeAsync('uint8');
+   * console.log(y.toArray()); // [1, 255]
+   * ```
    */
   async astypeAsync<E extends DType>(dtype: E, options?: ScaleOptions): Promise<Tensor<E>> {
     const type = parseDType(dtype);
@@ -409,6 +415,9 @@ export class Tensor<D extends DType = DType> extends TensorView<D> {
 
   /**
    * Makes another owner of the same memory, with the same elements. Dispose both.
+   *
+   * @returns A tensor that shares the memory.
+   * @throws DisposedError after `dispose()`.
    * @example
    * ```ts
    * import { Tensor } from 'dlpack';
@@ -424,6 +433,17 @@ export class Tensor<D extends DType = DType> extends TensorView<D> {
 
   /**
    * Copies the elements into new memory, row-major.
+   *
+   * @returns A tensor that owns its memory.
+   * @throws OutOfMemoryError if there is not enough memory, and DisposedError after `dispose()`.
+   * @example
+   * ```ts
+   * import { Tensor } from 'dlpack';
+   * const x = Tensor.from([1, 2]);
+   * const y = x.copy();
+   * x.set(0, 9);
+   * console.log(y.toArray()); // [1, 2]
+   * ```
    */
   copy(): Tensor<D> {
     return new Tensor<D>(convertedCopy(descriptorOf(this)));
@@ -431,6 +451,9 @@ export class Tensor<D extends DType = DType> extends TensorView<D> {
 
   /**
    * Copies as `copy` does, without blocking the event loop.
+   *
+   * @returns A promise of a tensor that owns its memory.
+   * @throws As `copy` does.
    */
   async copyAsync(): Promise<Tensor<D>> {
     return convertedAsync(descriptorOf(this)) as Promise<Tensor<D>>;
@@ -438,6 +461,9 @@ export class Tensor<D extends DType = DType> extends TensorView<D> {
 
   /**
    * Returns the elements row-major without gaps: a second owner of this memory if they are, a copy otherwise.
+   *
+   * @returns A tensor that shares this memory, or a copy.
+   * @throws As `copy` does.
    * @example
    * ```ts
    * import { Tensor } from 'dlpack';
@@ -455,7 +481,15 @@ export class Tensor<D extends DType = DType> extends TensorView<D> {
    * host is complete when this returns. A copy to a device is complete for all later work on its current stream.
    *
    * @param device - A device name or a GPUDevice.
+   * @returns A tensor that shares this memory, or a copy on the other device.
    * @throws UnsupportedDeviceError if this process cannot reach the device, and LoadError without its driver.
+   * @throws OutOfMemoryError if there is not enough memory, and DisposedError after `dispose()`.
+   * @example
+   * ```ts no-run: needs a GPU
+   * import { Tensor } from 'dlpack';
+   * const x = Tensor.from([1, 2], { dtype: 'float32' }).to('cuda:0');
+   * console.log(x.device, x.to('cpu').toArray()); // cuda:0 [1, 2]
+   * ```
    */
   to(device: DeviceArgument): Tensor<D> {
     const descriptor = descriptorOf(this);
@@ -470,6 +504,7 @@ export class Tensor<D extends DType = DType> extends TensorView<D> {
    *
    * @param device - A device name or a GPUDevice.
    * @param options - Whether to copy through host memory where two devices cannot copy directly; false when absent.
+   * @returns A promise of a tensor that shares this memory, or of a copy on the other device.
    * @throws As `to` does.
    */
   async toAsync(device: DeviceArgument, options: ToAsyncOptions = {}): Promise<Tensor<D>> {
@@ -492,7 +527,9 @@ export class Tensor<D extends DType = DType> extends TensorView<D> {
    *
    * @param shape - The new lengths. One of them may be -1.
    * @param options - `copy: true` always copies, and `copy: false` throws where a copy is needed.
+   * @returns A tensor that shares this memory where strides allow it, or a copy.
    * @throws LayoutError if the sizes differ, or if a copy is needed and not allowed.
+   * @throws ArgumentTypeError or ArgumentValueError for a shape that is no array of lengths with at most one -1.
    * @example
    * ```ts
    * import { Tensor } from 'dlpack';
@@ -525,7 +562,7 @@ export class Tensor<D extends DType = DType> extends TensorView<D> {
   }
 
   /**
-   * The producer side of the protocol (docs/spec.md).
+   * Exports the tensor as a producer of the protocol (docs/spec.md).
    *
    * @param request - What the consumer wants; the memory as it is when absent.
    * @returns A managed tensor that shares the memory unless the request asks for a copy, or a native external.
@@ -538,7 +575,12 @@ export class Tensor<D extends DType = DType> extends TensorView<D> {
     return produced;
   }
 
-  /** Names the device before an exchange (docs/spec.md). */
+  /**
+   * Names the device before an exchange (docs/spec.md).
+   *
+   * @returns The two numbers.
+   * @throws DisposedError after `dispose()`.
+   */
   [DLPACK_DEVICE](): DLDevice {
     const { type, id } = descriptorOf(this).device;
     return { type, id };

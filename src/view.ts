@@ -282,6 +282,13 @@ export class TensorView<D extends DType = DType> {
    * @returns This tensor.
    * @throws ArgumentTypeError for anything but a tensor, and ReadOnlyError for read-only memory.
    * @throws LayoutError if the shapes do not broadcast, or if several indices of this tensor share one element.
+   * @example
+   * ```ts
+   * import { Tensor } from 'dlpack';
+   * const x = Tensor.zeros([2, 2], 'float32');
+   * x.copyFrom(Tensor.from([1, 2])); // a row for both rows
+   * console.log(x.toArray()); // [[1, 2], [1, 2]]
+   * ```
    */
   copyFrom(source: TensorView): this {
     copyInto(descriptorOf(checkTensor(source, 'source')), writable(this, 'copyFrom()'));
@@ -289,10 +296,11 @@ export class TensorView<D extends DType = DType> {
   }
 
   /**
-   * As `copyFrom`, without blocking the event loop: from a GPU into this tensor's host memory, too. You may dispose both
-   * tensors meanwhile. Resolves to this tensor.
+   * Copies as `copyFrom` does, without blocking the event loop: from a GPU into this tensor's host memory, too. You may
+   * dispose both tensors meanwhile.
    *
    * @param source - A tensor on any device.
+   * @returns A promise of this tensor.
    * @throws As `copyFrom` does.
    */
   async copyFromAsync(source: TensorView): Promise<this> {
@@ -306,6 +314,11 @@ export class TensorView<D extends DType = DType> {
    * @param other - A tensor on the host.
    * @returns True for equal tensors.
    * @throws ArgumentTypeError for anything but a tensor, and UnsupportedDeviceError if the CPU cannot read the memory.
+   * @example
+   * ```ts
+   * import { Tensor } from 'dlpack';
+   * console.log(Tensor.from([1, NaN]).equals(Tensor.from([1, NaN]))); // true
+   * ```
    */
   equals(other: TensorView): boolean {
     return differenceOf(descriptorOf(this), descriptorOf(checkTensor(other))) === null;
@@ -318,14 +331,19 @@ export class TensorView<D extends DType = DType> {
    * @param tolerance - How far apart values may be.
    * @returns True for close tensors.
    * @throws ArgumentTypeError for anything but a tensor, and UnsupportedDeviceError if the CPU cannot read the memory.
+   * @example
+   * ```ts
+   * import { Tensor } from 'dlpack';
+   * console.log(Tensor.from([1, 2]).allClose(Tensor.from([1, 2.000001]))); // true
+   * ```
    */
   allClose(other: TensorView, tolerance: Tolerance = {}): boolean {
     return distanceOf(descriptorOf(this), descriptorOf(checkTensor(other)), tolerance) === null;
   }
 
   /**
-   * True when this tensor and another tensor, a typed array or a buffer lie in the same memory, so that neither is a
-   * copy of the other. Compares bytes from the first element to the last: two columns of one matrix share memory.
+   * Tells whether this tensor and another tensor, a typed array or a buffer lie in the same memory, so that neither is
+   * a copy of the other. Compares bytes from the first element to the last: two columns of one matrix share memory.
    *
    * @param other - A tensor, a typed array or a buffer.
    * @returns True if both have bytes in common.
@@ -344,7 +362,13 @@ export class TensorView<D extends DType = DType> {
   /**
    * Returns the value of a tensor with exactly one element.
    *
-   * @throws IndexError if there are more elements, or none.
+   * @throws IndexError if there are more elements, or none, and UnsupportedDeviceError if the CPU cannot read the
+   *   memory.
+   * @example
+   * ```ts
+   * import { Tensor } from 'dlpack';
+   * console.log(Tensor.from([[42]]).item()); // 42
+   * ```
    */
   item(): Scalar<D> {
     const descriptor = descriptorOf(this);
@@ -356,6 +380,9 @@ export class TensorView<D extends DType = DType> {
 
   /**
    * Iterates over the elements in row-major order, without a copy. NumPy iterates over rows; here every step is one value.
+   *
+   * @returns An iterator that reads the memory as it is at each step.
+   * @throws UnsupportedDeviceError if the CPU cannot read the memory, and DisposedError after `dispose()`.
    */
   [Symbol.iterator](): Generator<Scalar<D>> {
     return new ElementIterator(this, descriptorOf) as unknown as Generator<Scalar<D>>;
@@ -364,6 +391,7 @@ export class TensorView<D extends DType = DType> {
   /**
    * Copies the elements into nested arrays, one level for each axis: `x.toArray()[0][1]`. `expectTensor` makes their depth known.
    *
+   * @returns Arrays with their own memory.
    * @throws UnsupportedDeviceError if the CPU cannot read the memory.
    * @example
    * ```ts
@@ -377,8 +405,11 @@ export class TensorView<D extends DType = DType> {
   }
 
   /**
-   * Nested arrays for `JSON.stringify`, as `toArray()` makes them. JSON has no bigints, so an integer that a number
+   * Makes nested arrays for `JSON.stringify`, as `toArray()` does. JSON has no bigints, so an integer that a number
    * cannot hold exactly becomes decimal text. JSON itself writes NaN and infinities as null.
+   *
+   * @returns Arrays with their own memory.
+   * @throws As `toArray` does.
    */
   toJSON(): unknown {
     return jsonOf(this.toArray());
@@ -386,6 +417,8 @@ export class TensorView<D extends DType = DType> {
 
   /**
    * Returns a view of the same elements that does not own them. It needs no `dispose()`, and using it after its owner was disposed throws.
+   *
+   * @throws DisposedError after `dispose()`.
    */
   view(): TensorView<D> {
     return new TensorView<D>(descriptorOf(this).asShared());
@@ -395,7 +428,8 @@ export class TensorView<D extends DType = DType> {
    * Puts the axes into another order. Shares the memory: only the strides change.
    *
    * @param axes - The old axis for each new one; reversed when absent.
-   * @throws ArgumentValueError unless `axes` names each axis once.
+   * @returns A tensor, or a view of a view, that shares the memory.
+   * @throws ArgumentTypeError or ArgumentValueError unless `axes` names each axis once.
    * @example
    * ```ts
    * import { Tensor } from 'dlpack';
@@ -412,7 +446,9 @@ export class TensorView<D extends DType = DType> {
    *
    * @param ranges - For each axis an index, which drops the axis, `[start, stop, step]` as in Python, or null for the whole axis.
    * Axes without a range stay whole.
+   * @returns A tensor, or a view of a view, that shares the memory.
    * @throws IndexError for an index outside of the tensor, or for more ranges than axes.
+   * @throws ArgumentTypeError or ArgumentValueError for anything but ranges, or a step of zero.
    * @example
    * ```ts
    * import { Tensor } from 'dlpack';
@@ -429,7 +465,9 @@ export class TensorView<D extends DType = DType> {
    * Gives the elements another shape. Shares the memory.
    *
    * @param shape - The new lengths. One of them may be -1.
+   * @returns A tensor, or a view of a view, that shares the memory.
    * @throws LayoutError if the sizes differ, or if no strides describe the result.
+   * @throws ArgumentTypeError or ArgumentValueError for a shape that is no array of lengths with at most one -1.
    */
   reshape(shape: readonly number[]): TensorView<D> {
     const { extent } = descriptorOf(this);
@@ -442,7 +480,9 @@ export class TensorView<D extends DType = DType> {
    * Repeats axes of length one. Shares the memory: a repeated axis has stride 0.
    *
    * @param shape - The new lengths; new axes come first.
-   * @throws LayoutError if an axis of another length would have to change.
+   * @returns A tensor, or a view of a view, that shares the memory.
+   * @throws LayoutError if an axis of another length would have to change, and ArgumentTypeError or ArgumentValueError
+   *   for an impossible shape.
    * @example
    * ```ts
    * import { Tensor } from 'dlpack';
@@ -458,7 +498,13 @@ export class TensorView<D extends DType = DType> {
    * Removes axes of length 1. Shares the memory.
    *
    * @param axes - The axes to remove; all of length 1 when absent.
-   * @throws LayoutError if a named axis has another length.
+   * @returns A tensor, or a view of a view, that shares the memory.
+   * @throws LayoutError if a named axis has another length, and IndexError for an axis that does not exist.
+   * @example
+   * ```ts
+   * import { Tensor } from 'dlpack';
+   * console.log(Tensor.zeros([1, 3, 1], 'int8').squeeze().shape); // [3]
+   * ```
    */
   squeeze(axes?: number | readonly number[]): TensorView<D> {
     return derive(this, squeezeExtent(descriptorOf(this).extent, axes)) as TensorView<D>;
@@ -468,6 +514,13 @@ export class TensorView<D extends DType = DType> {
    * Adds an axis of length 1. Shares the memory.
    *
    * @param axis - The place of the new axis. Negative numbers count from the end.
+   * @returns A tensor, or a view of a view, that shares the memory.
+   * @throws IndexError for a place that does not exist, and LayoutError for too many axes.
+   * @example
+   * ```ts
+   * import { Tensor } from 'dlpack';
+   * console.log(Tensor.zeros([2, 3], 'int8').expandDims(0).shape); // [1, 2, 3]
+   * ```
    */
   expandDims(axis: number): TensorView<D> {
     return derive(this, expandExtent(descriptorOf(this).extent, axis)) as TensorView<D>;
@@ -477,6 +530,8 @@ export class TensorView<D extends DType = DType> {
    * Reverses the order of the elements. Shares the memory: strides become negative.
    *
    * @param axes - The axes to reverse; all when absent.
+   * @returns A tensor, or a view of a view, that shares the memory.
+   * @throws IndexError for an axis that does not exist.
    * @example
    * ```ts
    * import { Tensor } from 'dlpack';
@@ -501,6 +556,9 @@ export class TensorView<D extends DType = DType> {
 
   /**
    * Prints the tensor with the console. On a device, copies the shown elements to the host first, which `console.log` cannot do.
+   *
+   * @returns A promise that resolves when the text was printed.
+   * @throws DisposedError after `dispose()`.
    */
   async print(): Promise<void> {
     console.log(await formatTensorAsync(kindOf(this), descriptorOf(this)));

@@ -25,7 +25,7 @@ export interface OpenCVMat {
   /** Returns the number of the element type, such as `CV_8U`. */
   depth(): number;
   /**
-   * A second header of the same memory.
+   * Makes a second header of the same memory.
    *
    * @param start - The first row.
    * @param end - The row after the last.

@@ -107,7 +107,7 @@ export interface ProducerSubject {
 export interface Taken {
   /** The lengths of the axes. */
   readonly shape: readonly number[];
-  /** The elements in row-major order without gaps. */
+  /** Reads the elements in row-major order without gaps. */
   bytes(): Uint8Array | Promise<Uint8Array>;
   /**
    * Writes one float32. Absent if the library refuses to write to this tensor.

@@ -33,7 +33,7 @@ export function uuidOf(id: number): string {
 }
 
 /**
- * All devices; empty without a driver or a device.
+ * Lists all devices.
  *
  * @returns Their properties, in the driver's order; an empty array without a driver.
  * @throws CudaError if the driver fails.

@@ -97,9 +97,10 @@ export class TensorFile implements Iterable<[name: string, tensor: Tensor]> {
   }
 
   /**
-   * True when the file has a tensor of this name.
+   * Tells whether the file has a tensor of this name.
    *
    * @param name - The name of a tensor.
+   * @returns True for one that `info` describes, without reading it.
    * @throws DisposedError after `dispose()`.
    */
   has(name: string): boolean {
@@ -141,11 +142,12 @@ export class TensorFile implements Iterable<[name: string, tensor: Tensor]> {
   }
 
   /**
-   * A tensor from any file, on any device, without blocking for long. With `dtype` or `shape` the promise is rejected with a
-   * `SpecError` for another tensor, and the compiler knows them, as for `get`.
+   * Loads a tensor from any file, onto any device, without blocking for long. With `dtype` or `shape` the promise is
+   * rejected with a `SpecError` for another tensor, and the compiler knows them, as for `get`.
    *
    * @param name - The name of a tensor.
    * @param options - The device, the dtype and the shape; the host, and any, when absent.
+   * @returns A promise of a tensor that shares the memory of a mapped file, or has its own.
    * @throws As `get` does, and FileError if reading fails.
    */
   getAsync(name: string, options?: GetOptions): Promise<Tensor>;
@@ -159,7 +161,8 @@ export class TensorFile implements Iterable<[name: string, tensor: Tensor]> {
   }
 
   /**
-   * All tensors by their names. If one of them cannot be loaded, the others are disposed and the promise is rejected.
+   * Loads all tensors by their names. If one of them cannot be loaded, the others are disposed and the promise is
+   * rejected.
    *
    * @returns A promise of the tensors by name.
    * @throws ArgumentTypeError for an unknown option, DisposedError after `dispose()`, and FileError if reading fails.
@@ -278,7 +281,12 @@ export class TensorFile implements Iterable<[name: string, tensor: Tensor]> {
     return make === undefined ? file.load(entry, loading) : file.later(make(), signal);
   }
 
-  /** Each name with its tensor, as `get` makes it. */
+  /**
+   * Iterates over names with their tensors, as `get` makes them.
+   *
+   * @returns Pairs of a name and a tensor.
+   * @throws As `get` does.
+   */
   *[Symbol.iterator](): Generator<[name: string, tensor: Tensor]> {
     for (const name of this.names) yield [name, this.get(name)];
   }

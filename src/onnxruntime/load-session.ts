@@ -21,9 +21,9 @@ export type Model = string | URL | Uint8Array | TensorView<'uint8'>;
 /**
  * Loads a model, on another thread.
  *
- * @param options - Threads, providers, the device and more; ONNX Runtime's own defaults when absent.
  * @param model - The path or `file:` URL of an ONNX file, or its bytes. Files with external data need a path. ONNX Runtime does
  *   not need the bytes any more when the promise resolves.
+ * @param options - Threads, providers, the device and more; ONNX Runtime's own defaults when absent.
  * @returns A promise of a session. Dispose it when no run is left.
  * @throws ArgumentTypeError or ArgumentValueError for anything but a model and known options.
  * @throws LoadError if ONNX Runtime is not installed, and OnnxRuntimeError if the model cannot be loaded.

@@ -108,8 +108,15 @@ export class Session {
    *
    * @param inputs - A value for each input, by name. Tensors of other libraries are shared; a strided tensor, and memory
    *   that native code may not keep, are copied.
-   * @returns the outputs by name, as tensors over new memory of this package, or the tensors that you gave.
-   * @throws OnnxRuntimeError if ONNX Runtime refuses the values or a kernel fails.
+   * @param options - The wanted outputs, tensors that receive them, the device of the others, and a signal; all
+   *   outputs, in new host memory, when absent.
+   * @returns A promise of the outputs by name, as tensors over new memory of this package, or the tensors that you
+   *   gave.
+   * @throws OnnxRuntimeError if ONNX Runtime refuses the values or a kernel fails, and DisposedError after `dispose()`.
+   * @throws ArgumentTypeError, ArgumentValueError or LayoutError for names, values and shapes that the model does not
+   *   have.
+   * @throws BufferError for an output tensor that cannot be written, and OutOfMemoryError if there is not enough
+   *   memory. A signal rejects with its reason when it aborts.
    */
   async run(inputs: Readonly<Record<string, Input>>, options: RunOptions = noOptions): Promise<Record<string, Output>> {
     if (options !== noOptions) checkRunOptions(options);
@@ -144,9 +151,8 @@ export class Session {
    *
    * @param inputs - As for `run`.
    * @param options - As for `run`, without a signal.
-   * @returns As `run`.
-   * @throws OnnxRuntimeError if ONNX Runtime refuses the values or a kernel fails.
-   * @throws ArgumentValueError for a signal, because this thread could not abort it.
+   * @returns The outputs by name, as `run` does.
+   * @throws ArgumentValueError for a signal, because this thread could not abort it. Otherwise as `run` does.
    */
   runSync(
     inputs: Readonly<Record<string, Input>>,

@@ -84,7 +84,7 @@ export interface ForeignProducer {
    * @param request - As for `[DLPACK]`.
    */
   __dlpack__(request?: DLPackRequest): unknown;
-  /** The numbers of the device, or a tuple of both. */
+  /** Returns the numbers of the device, or a tuple of both. */
   __dlpack_device__(): DLDevice | readonly number[];
 }
 

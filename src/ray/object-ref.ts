@@ -6,6 +6,6 @@ declare const VALUE: unique symbol;
 export interface ObjectRef<T = unknown> extends Disposable {
   /** Carries the type of the value. It does not exist at run time. */
   readonly [VALUE]?: T;
-  /** The identifier of the object. */
+  /** Returns the identifier of the object. */
   hex(): string;
 }

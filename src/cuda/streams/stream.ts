@@ -82,27 +82,30 @@ export class Stream {
   }
 
   /**
-   * The legacy default stream, which libraries use by default.
+   * Returns the legacy default stream, which libraries use by default.
    *
    * @param device - `'cuda:0'` when absent.
+   * @throws ArgumentValueError for a device of another kind.
    */
   static default(device: Device = 'cuda:0'): Stream {
     return new Stream({ device }, new Foreign(LEGACY_STREAM));
   }
 
   /**
-   * The default stream of this thread.
+   * Returns the default stream of this thread.
    *
    * @param device - `'cuda:0'` when absent.
+   * @throws ArgumentValueError for a device of another kind.
    */
   static perThread(device: Device = 'cuda:0'): Stream {
     return new Stream({ device }, new Foreign(PER_THREAD_STREAM));
   }
 
   /**
-   * The stream on which this thread queues work for a device: set by {@link use}, or the default stream.
+   * Returns the stream on which this thread queues work for a device: set by {@link use}, or the default stream.
    *
    * @param device - `'cuda:0'` when absent.
+   * @throws ArgumentValueError for a device of another kind.
    */
   static current(device: Device = 'cuda:0'): Stream {
     const { id, name } = parseCudaDevice(device);

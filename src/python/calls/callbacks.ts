@@ -13,8 +13,12 @@ import { functionOf, type PyCallback, Thrown } from './functions.js';
 import { makeHandle, perform, wrap } from './operations.js';
 
 /**
- * A Python object for a JavaScript function, which the program can keep and release. Passing the function itself makes
- * such an object, too.
+ * Makes a Python object for a JavaScript function, which the program can keep and release. Passing the function itself
+ * makes such an object, too.
+ *
+ * @param target - The function.
+ * @returns A Python callable, which keeps the function alive.
+ * @throws ArgumentTypeError for anything but a function.
  */
 export function callable(target: PyCallback): PyObject {
   if (isPyObject(target)) return target;

@@ -42,7 +42,13 @@ export class PyFloat {
   ) {}
 }
 
-/** `f(float(1))` is Python's `f(1.0)`. A bare whole number becomes an int in Python. */
+/**
+ * Makes a Python float of a number: `f(float(1))` is Python's `f(1.0)`. A bare whole number becomes an int in Python.
+ *
+ * @param value - The number.
+ * @returns A value that only a call of Python takes.
+ * @throws ArgumentTypeError for anything but a number.
+ */
 export function float(value: number): PyFloat {
   if (typeof value !== 'number') throw new ArgumentTypeError('value', 'a number', value);
   return new PyFloat(value);

@@ -43,7 +43,7 @@ const { resolve } = node.path;
 /** CPython in this process. */
 export interface Python {
   /**
-   * Python's `import name`, of a module whose types `npx dlpack types` has written.
+   * Imports a module, as Python's `import name` does, whose types `npx dlpack types` has written.
    *
    * @param name - The module, such as `'numpy'` or `'torch.nn'`.
    * @returns The module, as a Python object.
@@ -51,7 +51,21 @@ export interface Python {
    * @throws PythonError if the import raises another error.
    */
   import<K extends keyof PythonModules>(name: K): PythonModules[K];
-  /** Python's `import name`. The name may have dots: `import('os.path')` is the module `os.path`. */
+  /**
+   * Imports a module, as Python's `import name` does. The name may have dots: `import('os.path')` is the module
+   * `os.path`.
+   *
+   * @param name - The module, such as `'numpy'` or `'torch.nn'`.
+   * @returns The module, as a Python object.
+   * @throws LoadError for a missing package; the message names the command that installs it.
+   * @throws PythonError if the import raises another error.
+   * @example
+   * ```ts
+   * import { python } from 'dlpack/python';
+   * const math = python().import('math');
+   * console.log(math.sqrt(16)); // 4
+   * ```
+   */
   import<T = PyObject>(name: string): T;
   /**
    * Evaluates an expression in the namespace of `__main__`.
@@ -59,6 +73,11 @@ export interface Python {
    * @param expression - Python code.
    * @returns A plain value, or a Python object.
    * @throws PythonError if it raises.
+   * @example
+   * ```ts
+   * import { python } from 'dlpack/python';
+   * console.log(python().eval('1 + 1')); // 2
+   * ```
    */
   eval<T = PyObject>(expression: string): T;
   /**
@@ -66,6 +85,16 @@ export interface Python {
    *
    * @param statements - Python code.
    * @throws PythonError if it raises.
+   * @example
+   * ```ts
+   * import { python } from 'dlpack/python';
+   * const py = python();
+   * py.exec(`
+   *   def twice(x):
+   *       return 2 * x
+   * `);
+   * console.log(py.eval('twice')(21)); // 42
+   * ```
    */
   exec(statements: string): void;
   /** Keyword arguments for the end of a call. */
@@ -79,12 +108,13 @@ export interface Python {
   /** Calls a Python function on another thread and returns a promise of the tensor of its result. */
   callTensorAsync: typeof callTensorAsync;
   /**
-   * The promise of a Python future, coroutine or other awaitable: `await py.async(session.get(url))`. It takes
+   * Waits for a Python future, coroutine or other awaitable: `await py.async(session.get(url))`. It takes
    * concurrent.futures, asyncio's futures and tasks, any object with `add_done_callback` (Dask's futures), and objects
    * whose `future()` returns one (Ray's ObjectRefs). Coroutines run on an asyncio loop with a thread of its own. No
    * thread of the pool waits. The signal cancels the future. `for await` iterates Python's asynchronous generators.
    *
    * @param awaitable - The future, coroutine or other awaitable.
+   * @returns A promise of the result: a plain value, or a Python object.
    * @throws PythonError if it fails, and the signal's reason when the signal aborts.
    */
   async<T = PyObject>(awaitable: PyObject, options?: AsyncOptions): Promise<T>;
@@ -94,16 +124,18 @@ export interface Python {
    */
   callable: typeof callable;
   /**
-   * A Python tuple. JavaScript arrays become lists.
+   * Makes a Python tuple. JavaScript arrays become lists.
    *
    * @param values - Its items, converted as arguments.
+   * @returns The tuple.
+   * @throws ArgumentTypeError for a value that Python cannot take.
    */
   tuple(...values: PyArgument[]): PyObject;
   /**
-   * A Python object over the memory of a JavaScript tensor: `py.tensor(x, torch.Tensor)`. A class with an exchange
-   * table makes the object directly, which is the fastest way into such a library. For other classes this calls
-   * `from_dlpack` of their module. Without a class the result is an object with `__dlpack__` and the buffer protocol,
-   * which can be passed on many times.
+   * Makes a Python object over the memory of a JavaScript tensor: `py.tensor(x, torch.Tensor)`. A class with an
+   * exchange table makes the object directly, which is the fastest way into such a library. For other classes this
+   * calls `from_dlpack` of their module. Without a class the result is an object with `__dlpack__` and the buffer
+   * protocol, which can be passed on many times.
    *
    * A class that cannot use the memory as it is gets a copy: PyTorch for negative strides, and classes that ignore the
    * read-only flag for read-only memory. `copy: false` throws a `BufferError` instead, and `copy: true` always copies.
@@ -113,6 +145,15 @@ export interface Python {
    * @param options - `copy`; a copy only where the class needs one when absent.
    * @returns A Python object that owns the memory together with the tensor.
    * @throws BufferError if a copy is needed and `copy: false` forbids it.
+   * @example
+   * ```ts
+   * import { Tensor } from 'dlpack';
+   * import { python } from 'dlpack/python';
+   * const py = python();
+   * const x = Tensor.from([1, 2]);
+   * py.tensor(x, py.import('numpy').ndarray).fill(7); // NumPy over the memory of x
+   * console.log(x.toArray()); // [7, 7]
+   * ```
    */
   tensor(source: TensorSource, type?: PyObject, options?: TensorOptions): PyObject;
   /**
@@ -122,6 +163,12 @@ export interface Python {
    * @param args - Its arguments; `kwargs({ ... })` last.
    * @returns A tensor over Python's memory, without a copy.
    * @throws PythonError if the function raises, and what `fromDLPack` throws if its result is no tensor.
+   * @example
+   * ```ts
+   * import { python } from 'dlpack/python';
+   * const py = python();
+   * console.log(py.callTensor(py.import('numpy').arange, 3).toArray()); // [0n, 1n, 2n]
+   * ```
    */
   callTensor(callable: PyObject, ...args: PyArgument[]): Tensor;
   /**
@@ -131,20 +178,35 @@ export interface Python {
    */
   toJS: typeof toJS;
   /**
-   * `object[key]`.
+   * Returns an item of a container, as Python's `object[key]` does.
    *
    * @param object - A list, dict, array or other container.
    * @param key - An index or a key; `py.tuple(i, j)` for several axes.
+   * @returns A plain value, or a Python object.
    * @throws PythonError if there is no such item.
+   * @example
+   * ```ts
+   * import { python } from 'dlpack/python';
+   * const py = python();
+   * console.log(py.getItem(py.eval('{"a": 1}'), 'a')); // 1
+   * ```
    */
   getItem<T = PyObject>(object: PyObject, key: PyArgument): T;
   /**
-   * `object[key] = value`.
+   * Sets an item of a container, as Python's `object[key] = value` does.
    *
    * @param object - A list, dict, array or other container.
    * @param key - An index or a key; `py.tuple(i, j)` for several axes.
    * @param value - The new item, converted as an argument.
    * @throws PythonError if Python refuses the item.
+   * @example
+   * ```ts
+   * import { python } from 'dlpack/python';
+   * const py = python();
+   * const dict = py.eval('{}');
+   * py.setItem(dict, 'a', 1);
+   * console.log(py.getItem(dict, 'a')); // 1
+   * ```
    */
   setItem(object: PyObject, key: PyArgument, value: PyArgument): void;
   /**

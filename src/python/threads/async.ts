@@ -65,6 +65,11 @@ export interface PyCallAsyncTo<T> {
  * @param args - Its arguments, converted as in a synchronous call; `kwargs({ ... })` last.
  * @returns A promise of the result: a plain value, or a Python object.
  * @throws PythonError if the function raises. A call with a signal rejects with the signal's reason when it aborts.
+ * @example
+ * ```ts
+ * import { callAsync, python } from 'dlpack/python';
+ * console.log(await callAsync(python().import('math').factorial, 5)); // 120
+ * ```
  */
 export const callAsync = (async (fn: PyFunction, ...args: readonly PyArgument[]) =>
   begin(Operation.callAsync, fn, args, null)) as PyCallAsync;
@@ -83,6 +88,12 @@ callAsync.with = (options) => {
  * @param args - As for `callAsync`.
  * @returns A promise of a tensor over Python's memory, without a copy.
  * @throws PythonError if the function raises, and what `fromDLPack` throws if its result is no tensor.
+ * @example
+ * ```ts
+ * import { callTensorAsync, python } from 'dlpack/python';
+ * const x = await callTensorAsync(python().import('numpy').arange, 3);
+ * console.log(x.toArray()); // [0n, 1n, 2n]
+ * ```
  */
 export const callTensorAsync = (async (fn: PyFunction, ...args: readonly PyArgument[]) =>
   begin(Operation.callTensorAsync, fn, args, null)) as PyCallAsyncTo<Tensor>;
