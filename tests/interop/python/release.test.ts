@@ -1,10 +1,12 @@
 /** Python objects are counted with their bytes, and released by py.release and by scopes. */
 
+import { existsSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
 import { type DLPackSource, fromDLPack, scope, scopeAsync, Tensor } from 'dlpack';
 import { leaks, liveCounts, setDebug } from 'dlpack/debug';
 import { callAsync, kwargs, type PyObject, type PythonError } from 'dlpack/python';
 import { equal, ok, throws } from '../../assert.js';
-import { runChild } from '../../child.js';
+import { resultOf, runChild } from '../../child.js';
 import { collect, testWith } from '../../harness.js';
 import { probe, py, pythonMissing, raises, versionedNumPyMissing } from './available.js';
 
@@ -48,6 +50,13 @@ testWith(numpy.missing, 'liveCounts() knows the bytes of NumPy arrays, also thos
   equal(grown(before), [2, 3 * MiB]);
   py.release(a, b);
   equal(grown(before), [0, 0]);
+});
+
+const oldNumPy = fileURLToPath(new URL('../../../../.venv-numpy1', import.meta.url));
+
+testWith(existsSync(oldNumPy) ? false : '.venv-numpy1', 'liveCounts() knows the bytes of arrays of NumPy 1', () => {
+  const { output } = runChild(import.meta.url, './children/object-bytes.js', { env: { VIRTUAL_ENV: oldNumPy } });
+  equal(resultOf<number>(output), MiB);
 });
 
 testWith(numpy.missing, 'liveCounts() counts no repetitions, and at most 1 TiB for an array', () => {
