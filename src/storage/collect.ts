@@ -45,11 +45,16 @@ let isRegistering = false;
 
 /** Registers the storage with the garbage collector, in case its last Tensor is never disposed. */
 export function collectLater(storage: Collectable): void {
-  // Calls come first. Where the stack is full they throw, and the storage is not in the list.
-  if (!isRegistering) {
-    queueMicrotask(registerTick);
-    isRegistering = true;
-  } else if (pendingCount >= BATCH) registerPending();
+  try {
+    if (!isRegistering) {
+      queueMicrotask(registerTick);
+      isRegistering = true;
+    } else if (pendingCount >= BATCH) registerPending();
+  } catch (error) {
+    // The stack is full. The handle of a proxy still belongs to the caller. A storage is all that knows its handle, so it gets
+    // into the list, and the next one asks for the registration again.
+    if (storage.proxy !== undefined) throw error;
+  }
   storage.nextPending = pending;
   pending = storage;
   pendingCount++;

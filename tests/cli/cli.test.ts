@@ -154,6 +154,9 @@ testOnNode('dlpack doctor: a broken environment, an old Python and a wrong varia
     writeFileSync(join(folder, 'python3'), `#!/bin/sh\ncat <<'END'\n${JSON.stringify(answer)}\nEND\n`, { mode: 0o755 });
     const old = found({ VIRTUAL_ENV: '', PATH: `${folder}:${process.env.PATH}` });
     ok(old.includes('problem') && old.includes('is 3.8'), old);
+    mkdirSync(join(folder, '.venv'));
+    const empty = found({ VIRTUAL_ENV: '' });
+    ok(empty.includes('problem') && empty.includes('.venv/bin/python') && empty.includes('uv venv --clear'), empty);
   } finally {
     rmSync(folder, { recursive: true });
   }

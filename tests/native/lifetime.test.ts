@@ -311,3 +311,27 @@ test('process exit with live tensors, exports, tickets and pins', () => {
     ok(output.includes('alive'), output);
   }
 });
+
+test('a tensor of a call that finds the stack full does not stay', async () => {
+  const before = liveCounts().storages;
+  let full = 0;
+  /** Fills the stack, and makes a tensor from each of the last levels on the way back. */
+  const descend = (state: { calls: number }): void => {
+    try {
+      descend(state);
+    } catch {
+      // no room yet
+    }
+    if (++state.calls > 60) return;
+    try {
+      Tensor.empty([3], 'int8');
+    } catch {
+      full++;
+    }
+  };
+  // One tick, because the first tensor of a tick asks for the registration of all.
+  for (let round = 0; round < 20; round++) descend({ calls: 0 });
+  ok(full > 0, 'no call found the stack full');
+  Tensor.empty([3], 'int8').dispose();
+  ok(await collectUntil(() => liveCounts().storages <= before), `${liveCounts().storages - before} stay`);
+});

@@ -66,8 +66,8 @@ const binary = (venv: string) => join(venv, process.platform === 'win32' ? 'Scri
 
 /** The executable that the options name, or that of the environment, or the Python on the PATH. */
 export function findExecutable(options: PythonOptions = {}): string {
-  const venv =
-    options.venv ?? (process.env.VIRTUAL_ENV || undefined) ?? (existsSync(binary('.venv')) ? '.venv' : undefined);
+  // A .venv without a Python is an error, because another Python would lack its packages.
+  const venv = options.venv ?? (process.env.VIRTUAL_ENV || undefined) ?? (existsSync('.venv') ? '.venv' : undefined);
   return options.executable ?? (venv === undefined ? onPath : binary(venv));
 }
 

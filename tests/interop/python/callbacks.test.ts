@@ -501,6 +501,31 @@ testWith(
   },
 );
 
+testWith(pythonMissing, 'functions among the arguments of calls that find the stack full are released', async () => {
+  const [apply] = define('def apply(f, x): return f(x)', 'apply');
+  apply((x: number) => x, 3);
+  const before = liveCounts().pins;
+  let full = 0;
+  /** Fills the stack, and calls from each of the last levels on the way back. */
+  const descend = (state: { calls: number }): void => {
+    try {
+      descend(state);
+    } catch {
+      // no room yet
+    }
+    if (++state.calls > 60) return;
+    try {
+      apply((x: number) => x, 3);
+    } catch {
+      full++;
+    }
+  };
+  for (let round = 0; round < 40; round++) descend({ calls: 0 });
+  ok(full > 0, 'no call found the stack full');
+  const left = () => liveCounts().pins - before;
+  ok(await settleUntil(() => left() <= 0), `${left()} functions stay`);
+});
+
 testWith(pythonMissing, 'Python can ask for the signature and the names of a function, and copy it', () => {
   const [tell] = define(
     `import copy, functools, inspect
