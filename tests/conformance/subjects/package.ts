@@ -27,7 +27,7 @@ export function packageSubject(name: string, core: Core, forms: readonly Form[] 
       makeReadOnly: ({ dtype, shape, bytes }) =>
         Tensor.wrap(bytes.slice(), { dtype: formatDType(dtype), shape, readonly: true }),
       wrap: ({ dtype, shape, isPadded, bytes }, memory) =>
-        memory instanceof WebAssembly.Memory
+        'buffer' in memory // a WebAssembly.Memory
           ? null
           : Tensor.wrap(new Uint8Array(memory, 0, bytes.length), {
               dtype: formatDType(dtype),
