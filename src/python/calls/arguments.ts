@@ -81,7 +81,7 @@ export function writeSpilled(word: number, kind: number, value: string | Uint8Ar
 function writeFunction(word: number, value: PyCallback | Thrown): void {
   const name = nameOf(value); // first, because it may run user code
   const number = numberOf(value);
-  ensureRoom(96); // for what releases the pin when the request ends, after the call of Python
+  ensureRoom();
   const pin = pinValue(number);
   // Native code clears the handle of the cell when it takes the pin over. It does not if Python already has an object
   // for the function, or if the request failed earlier.
