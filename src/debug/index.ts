@@ -43,7 +43,7 @@ function settle(): void {
  * Counts what is alive: memory that this package allocated, that others lend to it, and that others still use. In a
  * browser only GPUBuffers count, because the garbage collector looks after all other memory there.
  *
- * @returns The counts and the bytes, of this thread where it is not said otherwise.
+ * @returns The counts and the bytes: of the process, where a member does not say that it is of this thread.
  * @example
  * ```ts
  * import { Tensor } from 'dlpack';
