@@ -175,3 +175,12 @@ testWith(numpy.missing, 'an array that only JavaScript holds can be resized', as
   object.resize(5);
   equal((fromDLPack(object) as Tensor).shape, [5]);
 });
+
+testWith(
+  numpy.missing,
+  'arrays that nobody imported are dropped when their worker ends, and when the process ends',
+  () => {
+    const { code, signal, output } = runChild(import.meta.url, './children/unread-results.js');
+    equal([code, signal, output.trim()], [0, null, '50 0 50'], output);
+  },
+);
