@@ -24,19 +24,21 @@ def find_nvrtc():
     sys.exit("NVRTC not found in build/nvrtc: npm test -- cuda/ptx")
 
 
-# A source, the header that it includes, and the name of its PTX in C++.
+# A source, the headers that it needs, and the name of its PTX in C++.
 KERNELS = [
-    ("copy_kernels.cu", "copy_plan.h", "kCopyKernelsPtx"),
-    ("cast_kernels.cu", "cast_plan.h", "kCastKernelsPtx"),
+    ("copy_kernels.cu", ["copy_plan.h"], "kCopyKernelsPtx"),
+    ("cast_kernels.cu", ["cast_block.h", "cast_plan.h"], "kCastKernelsPtx"),
+    ("scale_kernels.cu", ["cast_block.h", "cast_plan.h"], "kScaleKernelsPtx"),
 ]
 
 
-def compile_ptx(nvrtc, name, header):
+def compile_ptx(nvrtc, name, headers):
     source = (folder / name).read_bytes()
     program = ctypes.c_void_p()
-    headers = (ctypes.c_char_p * 1)((folder / header).read_bytes())
-    names = (ctypes.c_char_p * 1)(header.encode())
-    nvrtc.nvrtcCreateProgram(ctypes.byref(program), source, name.encode(), 1, headers, names)
+    count = len(headers)
+    texts = (ctypes.c_char_p * count)(*[(folder / header).read_bytes() for header in headers])
+    names = (ctypes.c_char_p * count)(*[header.encode() for header in headers])
+    nvrtc.nvrtcCreateProgram(ctypes.byref(program), source, name.encode(), count, texts, names)
     options = (ctypes.c_char_p * 3)(f"--gpu-architecture={ARCH}".encode(), b"--std=c++17", b"--restrict")
     status = nvrtc.nvrtcCompileProgram(program, 3, options)
     size = ctypes.c_size_t()
@@ -60,13 +62,13 @@ def tidy(ptx):
 
 def main():
     nvrtc = find_nvrtc()
-    for name, header, variable in KERNELS:
+    for name, headers, variable in KERNELS:
         stem = name.removesuffix(".cu") + "_ptx"
         guard = f"DLPACK_NODE_CUDA_COPIES_{stem.upper()}_H_"
         text = (
             f"// Made by scripts/make-ptx.py from {name}.\n"
             f"#ifndef {guard}\n#define {guard}\n\n"
-            f'static const char {variable}[] = R"ptx({tidy(compile_ptx(nvrtc, name, header))})ptx";\n\n'
+            f'static const char {variable}[] = R"ptx({tidy(compile_ptx(nvrtc, name, headers))})ptx";\n\n'
             f"#endif  // {guard}\n"
         )
         out = folder / f"{stem}.h"

@@ -5,7 +5,7 @@
 
 import { fromDLPack, Tensor } from 'dlpack';
 import { devices } from 'dlpack/cuda';
-import { python } from 'dlpack/python';
+import { kwargs, python } from 'dlpack/python';
 
 const DURATION = 3000;
 const AT_ONCE = 4;
@@ -32,10 +32,21 @@ class Busy:
     def stop(self):
         self.goes_on = False
         for thread in self.threads: thread.join()
-def ones():
-    return numpy.ones(1 << 18)
+import torch
+def ones(library):
+    return library.ones(1 << 18)  # 1 or 2 MiB
+def array():
+    return ones(numpy)
+def tensor():
+    return ones(torch)
+def parts():
+    return {'label': 'cat', 'scores': (array(), tensor()), 'boxes': [array()]}
+def fail():
+    raise ValueError('no such image')
+def take(x, names, *, options):
+    return len(names) + x.shape[0]
 `);
-const { Busy, ones } = py.import('__main__');
+const { array, Busy, fail, parts, take, tensor } = py.import('__main__');
 const large = Tensor.zeros([16 * 2 ** 20], 'float32').fill(1);
 const released = (tensor: Tensor): void => tensor.dispose();
 
@@ -46,21 +57,32 @@ try {
   // There is no driver.
 }
 
-/** Rows with eight threads of Python that never wait. */
-const withThreads = new Set([
-  'callTensorAsync beside eight busy Python threads',
-  'fromDLPack(await callAsync) beside them',
-]);
-const [besideThreads, withImport] = [...withThreads] as [string, string];
+/** What a server does, beside eight threads that never wait. The names say what runs on the event loop. */
+const besideThreads: Record<string, (() => Promise<unknown>) | null> = {
+  nothing: null,
+  'callTensorAsync, dispose': () => py.callTensorAsync(array).then(released),
+  'callTensorAsync of PyTorch, dispose': () => py.callTensorAsync(tensor).then(released),
+  'callAsync, release': () => py.callAsync(array).then((object) => py.release(object)),
+  'callAsync, fromDLPack, release': async () => {
+    using object = await py.callAsync(array);
+    released(fromDLPack(object));
+  },
+  'callAsync of PyTorch, fromDLPack, release': async () => {
+    using object = await py.callAsync(tensor);
+    released(fromDLPack(object));
+  },
+  'callToJSAsync of a dict, a tuple and a list of tensors, dispose': async () => {
+    const { scores, boxes } = (await py.callToJSAsync(parts)) as { scores: Tensor[]; boxes: Tensor[] };
+    for (const each of [...scores, ...boxes]) released(each);
+  },
+  'callAsync of a function that raises': () => py.callAsync(fail).catch(() => null),
+  'callAsync with a tensor, a list of texts and a dict': () =>
+    py.callAsync(take, large, ['left', 'right'], kwargs({ options: { size: 3 } })),
+};
 
 const rows: Record<string, (() => Promise<unknown>) | null> = {
   'nothing, to compare with': null,
   'callAsync of a pure Python loop': () => py.callAsync(spin, 2_000_000),
-  [besideThreads]: () => py.callTensorAsync(ones).then(released),
-  [withImport]: async () => {
-    using object = await py.callAsync(ones);
-    released(fromDLPack(object));
-  },
   "astypeAsync('float64') of 64 MiB": () => large.astypeAsync('float64').then(released),
   'copyAsync of 64 MiB': () => large.copyAsync().then(released),
 };
@@ -92,9 +114,8 @@ async function measure(start: (() => Promise<unknown>) | null): Promise<{ late: 
 }
 
 const results: Record<string, { late: number[]; starts: number[] }> = {};
-for (const [name, start] of Object.entries(rows)) {
-  const busy = withThreads.has(name) ? await py.callAsync(Busy, 8) : null;
-  results[name] = await measure(start);
-  if (busy !== null) await py.callAsync(busy.stop);
-}
+for (const [name, start] of Object.entries(rows)) results[name] = await measure(start);
+const busy = await py.callAsync(Busy, 8);
+for (const [name, start] of Object.entries(besideThreads)) results[`beside: ${name}`] = await measure(start);
+await py.callAsync(busy.stop);
 console.log(JSON.stringify(results));

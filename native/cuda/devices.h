@@ -7,7 +7,7 @@
 namespace dlpack::cuda {
 
 enum { kMaxDevices = 64, kItemSizes = 5 };  // items of 1, 2, 4, 8 and 16 bytes
-enum { kCastKernels = 12 };
+enum { kCastKernels = 12, kScaleKernels = 12 };
 
 struct Device {
   int32_t id;
@@ -17,6 +17,7 @@ struct Device {
   BlockCache cache;                 // of the legacy default stream
   Function copies[2 * kItemSizes];  // strided_copy, then transpose_copy; NULL until the first strided copy
   Function casts[kCastKernels];     // NULL until the first cast
+  Function scales[kScaleKernels];   // NULL until the first cast with a scale from a wider type than a byte
 };
 
 // The number of devices; 0 without a driver.

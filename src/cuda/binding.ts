@@ -106,7 +106,7 @@ export interface CudaBinding
   clear(device: number, handle: number, stream: bigint, nbytes: number): number;
   copy(...step: CopyArguments<number | Uint8Array>): number;
   copyAsync(...step: CopyArguments<number>): Promise<number> | number;
-  /** `format` is for a float8 target, and `table` for a source of one byte. */
+  /** `format` is for a float8 target, `table` for a source of one byte, and a scale and an offset for other sources. */
   cast(
     device: number,
     stream: bigint,
@@ -120,6 +120,7 @@ export interface CudaBinding
     targetBytes: number,
     format: Float64Array | undefined,
     table: Uint8Array | undefined,
+    scaling: Float64Array | undefined,
   ): number;
   upload(...parts: UploadArguments): Promise<number> | number;
   /** As `upload`, on this thread: the source has been read when it returns. */

@@ -106,7 +106,7 @@ function deviceOf(source: Descriptor, target: Descriptor, scaling: Scaling | nul
   if ((scaling !== null || source.dtype !== target.dtype) && backend.casts?.(source, target, scaling) !== true) {
     throw new UnsupportedDTypeError(
       target.dtype.name,
-      `Expected a conversion that '${there.name}' supports but received '${source.dtype.name}' to '${target.dtype.name}${scaling === null ? '' : ' with a scale'}'; convert on the host: ${there.kind === 'webgpu' ? "(await x.toAsync('cpu'))" : "x.to('cpu')"}.astype('${target.dtype.name}')`,
+      `Expected a conversion that '${there.name}' supports but received '${source.dtype.name}' to '${target.dtype.name}'${scaling === null ? '' : ' with a scale'}; convert on the host: ${there.kind === 'webgpu' ? "(await x.toAsync('cpu'))" : "x.to('cpu')"}.astype('${target.dtype.name}')`,
     );
   }
   return backend;

@@ -115,16 +115,23 @@ const scaledViews: readonly (readonly [string, (x: Tensor) => Tensor, number])[]
   ['every second column', (x) => x.slice([0, 2], [0, 40], [0, 32, 2]).transpose([3, 0, 1, 2]), 0],
 ];
 
+/** Random bits, so among floats also infinities, NaN and numbers below the smallest normal one. */
+function scaledValues(from: BaseDType): Tensor {
+  const count = 2 * 40 * 32 * 3;
+  const whole = Uint8Array.from({ length: count }, (_, i) => (i * 7 + (i >> 8)) & (from === 'bool' ? 1 : 255));
+  if (!wide.includes(from)) return withBits(from, whole);
+  const random = randomFrom(23).bytes(4 * count);
+  const units = from === 'float32' ? Uint32Array : Uint16Array;
+  return withBits(from, new units(random.buffer, random.byteOffset, count));
+}
+
 /** Casts with a scale on the device give the bits of the host's. */
 export function compareScaled(from: BaseDType, to: BaseDType): void {
   const [scale, offset] = [
     [1 / 58.395, 0.0171, 1 / 57.375],
     [-2.1179, 0, 1e-3],
   ];
-  using host = withBits(
-    from,
-    Uint8Array.from({ length: 2 * 40 * 32 * 3 }, (_, i) => (i * 7 + (i >> 8)) & (from === 'bool' ? 1 : 255)),
-  ).reshape([2, 40, 32, 3]);
+  using host = scaledValues(from).reshape([2, 40, 32, 3]);
   using there = host.to('cuda:0');
   for (const [name, view, axis] of scaledViews) {
     for (const options of [
@@ -141,8 +148,11 @@ export function compareScaled(from: BaseDType, to: BaseDType): void {
   }
 }
 
-/** Types of one byte, and what they are scaled to. */
+/** Types of one byte, and floats, and what they are scaled to. */
 export const scaledPairs: readonly (readonly [BaseDType, BaseDType])[] = [
+  ...wide.flatMap((from) =>
+    [...wide, 'float8_e4m3fn' as const, 'float8_e5m2fnuz' as const].map((to) => [from, to] as const),
+  ),
   ['uint8', 'float32'],
   ['uint8', 'float16'],
   ['uint8', 'uint8'],

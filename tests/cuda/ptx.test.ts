@@ -20,5 +20,6 @@ testWith(missing(), 'the committed PTX is what the kernels compile to', () => {
   equal(stdout.trim().split('\n'), [
     'copy_kernels_ptx.h is what copy_kernels.cu gives',
     'cast_kernels_ptx.h is what cast_kernels.cu gives',
+    'scale_kernels_ptx.h is what scale_kernels.cu gives',
   ]);
 });

@@ -33,6 +33,6 @@ test('large tensors with random bits, views, and addresses that vectors cannot u
   }
 });
 
-test('bytes with a scale and an offset, for all elements and for each channel, as the host converts them', () => {
+test('a scale and an offset, for all elements and for each channel, as the host converts them', () => {
   for (const [from, to] of scaledPairs) compareScaled(from, to);
 });

@@ -7,8 +7,10 @@
 #include "cast_plan.h"
 #if DLPACK_HAS_CUDA && __has_include("cast_kernels_ptx.h")
 #include "cast_kernels_ptx.h"
+#include "scale_kernels_ptx.h"
 #else
 static const char kCastKernelsPtx[] = "";
+static const char kScaleKernelsPtx[] = "";
 #endif
 
 namespace dlpack::cuda {
@@ -24,6 +26,11 @@ uint32_t BytesOf(uint32_t type) { return type == kByte ? 1 : type == kSingle ? 4
 const char* const kNames[kCastKernels] = {"lookup_1",      "lookup_2",     "lookup_4",     "cast_f16_f8",
                                           "cast_f16_bf16", "cast_f16_f32", "cast_bf16_f8", "cast_bf16_f16",
                                           "cast_bf16_f32", "cast_f32_f8",  "cast_f32_f16", "cast_f32_bf16"};
+
+// By the type of the source, and then of the target.
+const char* const kScaleNames[kScaleKernels] = {"scale_f16_f8",  "scale_f16_f16",  "scale_f16_bf16",  "scale_f16_f32",
+                                                "scale_bf16_f8", "scale_bf16_f16", "scale_bf16_bf16", "scale_bf16_f32",
+                                                "scale_f32_f8",  "scale_f32_f16",  "scale_f32_bf16",  "scale_f32_f32"};
 
 // -1 when there is none.
 int KernelOf(uint32_t from, uint32_t to, uint32_t target_bytes) {
@@ -56,27 +63,35 @@ struct CastRequest {
   uint64_t target;
   uint64_t count;
   ByteFormat format;
-  const uint8_t* table;  // of 256 words, for a source of one byte
+  const uint8_t* table;   // of 256 words, for a source of one byte
+  const double* scaling;  // a scale and an offset, for other sources; NULL without
 };
 
 // Queues the cast. kNotSupported, with nothing queued, when there is no such kernel. The device's context is current.
 Result QueueCast(Device* device, const CastRequest& request, StreamHandle stream) {
-  const int kernel = KernelOf(request.from_type, request.to_type, request.target_bytes);
+  const bool is_scaled = request.scaling != nullptr;
+  const int kernel = is_scaled ? static_cast<int>((request.from_type - kHalf) * kCastTypes + request.to_type)
+                               : KernelOf(request.from_type, request.to_type, request.target_bytes);
   if (kernel < 0) return kNotSupported;
-  const Result result = LoadKernels(kCastKernelsPtx, kNames, kCastKernels, device->casts);
+  const Result result = is_scaled ? LoadKernels(kScaleKernelsPtx, kScaleNames, kScaleKernels, device->scales)
+                                  : LoadKernels(kCastKernelsPtx, kNames, kCastKernels, device->casts);
   if (result != kSuccess) return result;
   const uint32_t from_bytes = BytesOf(request.from_type);
   const uint64_t at_once = 16 / (from_bytes > request.target_bytes ? from_bytes : request.target_bytes);
   const bool is_wide =
       request.source % (at_once * from_bytes) == 0 && request.target % (at_once * request.target_bytes) == 0;
-  const uint64_t per_block = at_once * kCastThreads * kCastVectors;
+  const uint64_t per_block = at_once * kCastThreads * (is_scaled ? kScaleVectors : kCastVectors);
   if (request.from_type == kByte) {
     LookupPlan plan = {request.source, request.target, request.count, is_wide, {}};
     memcpy(plan.table, request.table, sizeof(plan.table));
     return Launch(device->casts[kernel], request.count, per_block * kLookupRounds, &plan, stream);
   }
-  CastPlan plan = {request.source, request.target, request.count, is_wide, request.format};
-  return Launch(device->casts[kernel], request.count, per_block, &plan, stream);
+  const CastPlan plan = {request.source, request.target, request.count, is_wide, request.format};
+  ScalePlan scaled = {plan, 1, 0};
+  if (!is_scaled) return Launch(device->casts[kernel], request.count, per_block, &scaled.cast, stream);
+  scaled.scale = static_cast<float>(request.scaling[0]);
+  scaled.offset = static_cast<float>(request.scaling[1]);
+  return Launch(device->scales[kernel], request.count, per_block, &scaled, stream);
 }
 
 // The numbers of a float8 format that is the target, in the order of src/cuda/copies/cast.ts.
@@ -95,11 +110,11 @@ bool ReadFormat(const Elements<double>& numbers, ByteFormat* format) {
 }
 
 // cast(device, stream, source, sourceOffset, target, targetOffset, count, fromType, toType, targetBytes, format,
-// table): handles of storages, offsets in bytes, CastTypes. `format` is for a float8 target, `table` for a source of
-// one byte.
+// table, scaling): handles of storages, offsets in bytes, CastTypes. `format` is for a float8 target, `table` for a
+// source of one byte, `scaling` a scale and an offset for other sources.
 Result CastBinding(CudaContext* self, Device* device, StreamHandle stream, uint32_t source, double source_offset,
                    uint32_t target, double target_offset, double count, uint32_t from_type, uint32_t to_type,
-                   uint32_t target_bytes, Elements<double> format, Elements<uint8_t> table) {
+                   uint32_t target_bytes, Elements<double> format, Elements<uint8_t> table, Elements<double> scaling) {
   if (from_type >= kCastTypes || to_type >= kCastTypes || !IsSize(count) || count < 1) return kInvalidValue;
   CastRequest request = {};
   request.from_type = from_type;
@@ -107,6 +122,7 @@ Result CastBinding(CudaContext* self, Device* device, StreamHandle stream, uint3
   request.count = static_cast<uint64_t>(count);
   request.target_bytes = from_type == kByte ? target_bytes : BytesOf(to_type);
   request.table = table.data;
+  request.scaling = from_type != kByte && scaling.length == 2 ? scaling.data : nullptr;
   if (request.target_bytes > 4 || request.count > UINT64_MAX / 4) return kInvalidValue;
   if (from_type == kByte ? table.length != sizeof(LookupPlan::table)
                          : to_type == kByte && !ReadFormat(format, &request.format)) {

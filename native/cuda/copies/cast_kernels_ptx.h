@@ -5,36 +5,36 @@
 static const char kCastKernelsPtx[] = R"ptx(.version 7.0
 .target sm_75
 .address_size 64
-.global .align 4 .u32 _ZN5ShapeIhhE7kWidestE = 1;
-.global .align 4 .u32 _ZN5ShapeIhhE6kCountE = 16;
-.global .align 8 .u64 _ZN5ShapeIhhE6kBlockE = 16384;
-.global .align 4 .u32 _ZN6VectorIhLi16EE5kPackE = 4;
-.global .align 4 .u32 _ZN5ShapeIhtE7kWidestE = 2;
-.global .align 4 .u32 _ZN5ShapeIhtE6kCountE = 8;
-.global .align 8 .u64 _ZN5ShapeIhtE6kBlockE = 8192;
-.global .align 4 .u32 _ZN6VectorIhLi8EE5kPackE = 4;
-.global .align 4 .u32 _ZN6VectorItLi8EE5kPackE = 2;
-.global .align 4 .u32 _ZN5ShapeIhjE7kWidestE = 4;
-.global .align 4 .u32 _ZN5ShapeIhjE6kCountE = 4;
-.global .align 8 .u64 _ZN5ShapeIhjE6kBlockE = 4096;
-.global .align 4 .u32 _ZN6VectorIhLi4EE5kPackE = 4;
-.global .align 4 .u32 _ZN6VectorIjLi4EE5kPackE = 1;
-.global .align 4 .u32 _ZN5ShapeIjtE7kWidestE = 4;
-.global .align 4 .u32 _ZN5ShapeIjtE6kCountE = 4;
-.global .align 8 .u64 _ZN5ShapeIjtE6kBlockE = 4096;
-.global .align 4 .u32 _ZN6VectorItLi4EE5kPackE = 2;
-.global .align 4 .u32 _ZN5ShapeIjhE7kWidestE = 4;
-.global .align 4 .u32 _ZN5ShapeIjhE6kCountE = 4;
-.global .align 8 .u64 _ZN5ShapeIjhE6kBlockE = 4096;
-.global .align 4 .u32 _ZN5ShapeItjE7kWidestE = 4;
-.global .align 4 .u32 _ZN5ShapeItjE6kCountE = 4;
-.global .align 8 .u64 _ZN5ShapeItjE6kBlockE = 4096;
-.global .align 4 .u32 _ZN5ShapeIttE7kWidestE = 2;
-.global .align 4 .u32 _ZN5ShapeIttE6kCountE = 8;
-.global .align 8 .u64 _ZN5ShapeIttE6kBlockE = 8192;
-.global .align 4 .u32 _ZN5ShapeIthE7kWidestE = 2;
-.global .align 4 .u32 _ZN5ShapeIthE6kCountE = 8;
-.global .align 8 .u64 _ZN5ShapeIthE6kBlockE = 8192;
+.global .align 4 .u32 _ZN6dlpack4cuda5ShapeIhhLi4EE7kWidestE = 1;
+.global .align 4 .u32 _ZN6dlpack4cuda5ShapeIhhLi4EE6kCountE = 16;
+.global .align 8 .u64 _ZN6dlpack4cuda5ShapeIhhLi4EE6kBlockE = 16384;
+.global .align 4 .u32 _ZN6dlpack4cuda6VectorIhLi16EE5kPackE = 4;
+.global .align 4 .u32 _ZN6dlpack4cuda5ShapeIhtLi4EE7kWidestE = 2;
+.global .align 4 .u32 _ZN6dlpack4cuda5ShapeIhtLi4EE6kCountE = 8;
+.global .align 8 .u64 _ZN6dlpack4cuda5ShapeIhtLi4EE6kBlockE = 8192;
+.global .align 4 .u32 _ZN6dlpack4cuda6VectorIhLi8EE5kPackE = 4;
+.global .align 4 .u32 _ZN6dlpack4cuda6VectorItLi8EE5kPackE = 2;
+.global .align 4 .u32 _ZN6dlpack4cuda5ShapeIhjLi4EE7kWidestE = 4;
+.global .align 4 .u32 _ZN6dlpack4cuda5ShapeIhjLi4EE6kCountE = 4;
+.global .align 8 .u64 _ZN6dlpack4cuda5ShapeIhjLi4EE6kBlockE = 4096;
+.global .align 4 .u32 _ZN6dlpack4cuda6VectorIhLi4EE5kPackE = 4;
+.global .align 4 .u32 _ZN6dlpack4cuda6VectorIjLi4EE5kPackE = 1;
+.global .align 4 .u32 _ZN6dlpack4cuda5ShapeIjtLi4EE7kWidestE = 4;
+.global .align 4 .u32 _ZN6dlpack4cuda5ShapeIjtLi4EE6kCountE = 4;
+.global .align 8 .u64 _ZN6dlpack4cuda5ShapeIjtLi4EE6kBlockE = 4096;
+.global .align 4 .u32 _ZN6dlpack4cuda6VectorItLi4EE5kPackE = 2;
+.global .align 4 .u32 _ZN6dlpack4cuda5ShapeIjhLi4EE7kWidestE = 4;
+.global .align 4 .u32 _ZN6dlpack4cuda5ShapeIjhLi4EE6kCountE = 4;
+.global .align 8 .u64 _ZN6dlpack4cuda5ShapeIjhLi4EE6kBlockE = 4096;
+.global .align 4 .u32 _ZN6dlpack4cuda5ShapeItjLi4EE7kWidestE = 4;
+.global .align 4 .u32 _ZN6dlpack4cuda5ShapeItjLi4EE6kCountE = 4;
+.global .align 8 .u64 _ZN6dlpack4cuda5ShapeItjLi4EE6kBlockE = 4096;
+.global .align 4 .u32 _ZN6dlpack4cuda5ShapeIttLi4EE7kWidestE = 2;
+.global .align 4 .u32 _ZN6dlpack4cuda5ShapeIttLi4EE6kCountE = 8;
+.global .align 8 .u64 _ZN6dlpack4cuda5ShapeIttLi4EE6kBlockE = 8192;
+.global .align 4 .u32 _ZN6dlpack4cuda5ShapeIthLi4EE7kWidestE = 2;
+.global .align 4 .u32 _ZN6dlpack4cuda5ShapeIthLi4EE6kCountE = 8;
+.global .align 8 .u64 _ZN6dlpack4cuda5ShapeIthLi4EE6kBlockE = 8192;
 .visible .entry lookup_1(
 	.param .align 8 .b8 lookup_1_param_0[1056]
 )

@@ -1,5 +1,6 @@
-// Casts as the kernels of cast_kernels.cu take them: one struct, by value, and how one number is converted. NVRTC
-// compiles this file too, so it includes nothing. The fake driver of the tests runs the same functions on the host.
+// Casts as the kernels of cast_kernels.cu and scale_kernels.cu take them: one struct, by value, and how one number is
+// converted. NVRTC compiles this file too, so it includes nothing. The fake driver of the tests runs the same functions
+// on the host.
 #pragma once
 
 #if defined(__CUDACC_RTC__)
@@ -30,6 +31,13 @@ struct CastPlan {
   ByteFormat format;
 };
 
+// A cast that multiplies each number and adds to it, for sources of more than one byte.
+struct ScalePlan {
+  CastPlan cast;
+  float scale;
+  float offset;
+};
+
 // Elements of one byte: `table` has the result for each of the 256 codes.
 struct LookupPlan {
   unsigned long long source;
@@ -39,9 +47,9 @@ struct LookupPlan {
   unsigned table[256];
 };
 
-// One block of a cast: threads, vectors of 16 bytes per thread, and for lookups how often the block goes on, because
-// each block first fills its table.
-enum { kCastThreads = 256, kCastVectors = 4, kLookupRounds = 16 };
+// One block of a cast: threads, vectors of 16 bytes per thread, without and with a scale, whose kernels are larger; and
+// for lookups how often the block goes on, because each block first fills its table.
+enum { kCastThreads = 256, kCastVectors = 4, kScaleVectors = 1, kLookupRounds = 16 };
 
 enum : unsigned { kMagnitude = 0x7fffffffu, kInfinity32 = 0x7f800000u, kNan32 = 0x7fc00000u };
 
@@ -79,7 +87,7 @@ DLPACK_CAST unsigned char ScaleToByte(unsigned magnitude, unsigned sign, bool is
 struct F32 {
   typedef unsigned int Unit;
   static DLPACK_CAST unsigned Decode(Unit bits) { return bits; }
-  // Never from float32, so a NaN is kNan32 already.
+  // Never from float32 as it is, so a NaN is kNan32 already.
   static DLPACK_CAST Unit Encode(unsigned bits, const ByteFormat&) { return bits; }
 };
 
@@ -149,5 +157,21 @@ struct F8 {
     return static_cast<Unit>(magnitude > kInfinity32 ? format.nan : number);
   }
 };
+
+// The product and the sum are each rounded to a float32, and a NaN is kNan32, as on the host.
+DLPACK_CAST unsigned ScaleBits(unsigned bits, const ScalePlan& plan) {
+#if defined(__CUDACC_RTC__)
+  const float number = __fadd_rn(__fmul_rn(FloatOf(bits), plan.scale), plan.offset);  // never one multiply-add
+#else
+  const float product = FloatOf(bits) * plan.scale;
+  const float number = product + plan.offset;
+#endif
+  return number == number ? BitsOf(number) : kNan32;
+}
+
+template <class From, class To>
+DLPACK_CAST typename To::Unit ScaleTo(typename From::Unit unit, const ScalePlan& plan) {
+  return To::Encode(ScaleBits(From::Decode(unit), plan), plan.cast.format);
+}
 
 }  // namespace dlpack::cuda

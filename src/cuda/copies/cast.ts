@@ -1,6 +1,6 @@
 /**
- * Casts on a device: between float32, float16, bfloat16 and float8 types, and from every type of one byte, also with a
- * scale and an offset.
+ * Casts on a device: between float32, float16, bfloat16 and float8 types, and from every type of one byte, each also with
+ * a scale and an offset.
  */
 
 import { cpu } from '../../device.js';
@@ -52,10 +52,9 @@ function canCast(from: DTypeInfo, to: DTypeInfo): boolean {
   return wideTypes[from.name] !== undefined && (wideTypes[to.name] !== undefined || byteFormatOf(to) !== undefined);
 }
 
-/** True when a kernel converts the elements: both sides are on one device. Only a table scales numbers there. */
-export function canConvert(source: Descriptor, target: Descriptor, scaling: Scaling | null): boolean {
+/** True when a kernel converts the elements, also with a scale and an offset: both sides are on one device. */
+export function canConvert(source: Descriptor, target: Descriptor): boolean {
   const { device, dtype } = source;
-  if (scaling !== null && !isByte(dtype)) return false;
   return device.kind === 'cuda' && device === target.device && canCast(dtype, target.dtype);
 }
 
@@ -110,6 +109,7 @@ export function queueCast({ from, to, scaling, run: { device, stream } }: CastSt
     to.dtype.itemBits / 8,
     format === undefined ? undefined : numbersOf(format, from.dtype),
     isByte(from.dtype) ? tableOf(from.dtype, to.dtype, scaling) : undefined,
+    scaling === null ? undefined : Float64Array.of(scaling.scale[0] as number, scaling.offset[0] as number),
   );
   check(status, `a cast from '${from.dtype.name}' to '${to.dtype.name}' on '${device.name}'`);
 }

@@ -33,7 +33,7 @@ import { readArray, takeArray } from '../tensors/array-interface.js';
 import { makeTensor, type TensorOptions, type TensorSource } from '../tensors/conversion.js';
 import { callAsync, callTensorAsync, onSettle } from '../threads/async.js';
 import { awaitPython } from '../threads/await.js';
-import { callToJSAsync, toJS } from '../values/to-js.js';
+import { callToJSAsync, loadHelpers, toJS } from '../values/to-js.js';
 import { Operation, ReleasedList } from '../wire-layout.js';
 import { type FoundPython, findPython, type PythonOptions } from './find.js';
 import { packageOf } from './packages.js';
@@ -328,6 +328,7 @@ export function python(given: PythonOptions = {}): Python {
     setItem,
     release: (...objects) => objects.map(referenceOf).forEach(release),
   };
+  loadHelpers();
   running = { ...started, python: interpreter };
   if (earlier === null && venv !== null) enterEnvironment(venv);
   return interpreter;

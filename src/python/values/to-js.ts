@@ -32,15 +32,14 @@ type Flatten = (value: PyObject, depth: number) => string | Iterable<unknown>;
 type Adopt = (value: unknown) => unknown;
 const keep: Adopt = (value) => value;
 
-let loaded: { readonly flatten: Flatten; readonly call: PyObject } | null = null;
+let loaded: { readonly flatten: Flatten; readonly call: PyObject };
 
-function helpers(): NonNullable<typeof loaded> {
-  loaded ??= outsideScopes(() => {
-    // Looked up once, because each lookup takes the GIL and leaves an object to the garbage collector.
+/** Called when Python starts, because each operation here waits for the GIL, which `callToJSAsync` never does. */
+export function loadHelpers(): void {
+  outsideScopes(() => {
     const { flatten, call } = loadSource(importModule, '_dlpack_values', SOURCE);
-    return { flatten, call };
+    loaded = { flatten, call };
   });
-  return loaded;
 }
 
 /** The JavaScript value of a Python value, with everything inside it. A value of JavaScript stays as it is. */
@@ -69,7 +68,7 @@ export function takeJS(object: unknown, made: Tensor[] = [], adopt: Adopt = keep
 /** Adds the Tensors that it makes to `made`, and disposes them if it fails. */
 function convert(object: unknown, depth: number, made: Tensor[], adopt: Adopt = keep): unknown {
   if (!isPyObject(object)) return object;
-  const result = helpers().flatten(object, depth);
+  const result = loaded.flatten(object, depth);
   if (typeof result === 'string') throw refused(result);
   const [bytes, leaves] = [...result] as [Uint8Array, PyObject];
   const before = made.length;
@@ -105,7 +104,7 @@ callToJSAsync.with = (options) => {
 
 async function beginToJS(fn: PyFunction, args: readonly PyArgument[], signal: AbortSignal | null): Promise<unknown> {
   referenceOf(fn); // `call` would raise a TypeError of Python for another value
-  const parts = await begin<string | unknown[]>(Operation.callPartsAsync, helpers().call, [fn, ...args], signal);
+  const parts = await begin<string | unknown[]>(Operation.callPartsAsync, loaded.call, [fn, ...args], signal);
   if (typeof parts === 'string') throw refused(parts);
   const [bytes, ...leaves] = parts as [Uint8Array, ...unknown[]];
   return new Builder(new Uint32Array(bytes.slice().buffer), leaves.values(), [], keep).build();

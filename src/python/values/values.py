@@ -1,8 +1,7 @@
-# Run once, by to-js.ts, as the module _dlpack_values.
+# Run when Python starts, by to-js.ts, as the module _dlpack_values.
 import sys
 from array import array
 from collections.abc import Mapping
-from dataclasses import fields, is_dataclass
 from datetime import datetime, timezone
 
 VALUE, TENSOR, DATE, DTYPE, DEVICE, SEQUENCE, SET, MAP, OBJECT = range(9)  # to-js.ts has the same numbers
@@ -30,7 +29,8 @@ def take_apart(value):
     if isinstance(value, Mapping):
         pairs = list(value.items())
         return OBJECT if all(type(key) is str for key, _ in pairs) else MAP, flat(pairs)
-    if is_dataclass(value) and not isinstance(value, type):
+    if hasattr(type(value), '__dataclass_fields__'):
+        from dataclasses import fields  # here, because a program without dataclasses has not loaded it yet
         return OBJECT, flat((field.name, getattr(value, field.name)) for field in fields(value))
     if type(value) is complex:
         return OBJECT, ('re', value.real, 'im', value.imag)

@@ -94,61 +94,83 @@ struct CastKernel {
   const char* name;
   size_t from_bytes;
   size_t to_bytes;
-  uint32_t (*convert)(uint32_t bits, const ByteFormat& format);  // NULL for lookups
+  uint32_t (*convert)(uint32_t bits, const ScalePlan& plan);  // NULL for lookups
+  bool scales;                                                // it has a ScalePlan, whose CastPlan others have
 };
 
 template <class From, class To>
-uint32_t Convert(uint32_t bits, const ByteFormat& format) {
-  return To::Encode(From::Decode(static_cast<typename From::Unit>(bits)), format);
+uint32_t Convert(uint32_t bits, const ScalePlan& plan) {
+  return To::Encode(From::Decode(static_cast<typename From::Unit>(bits)), plan.cast.format);
+}
+
+template <class From, class To>
+uint32_t ConvertScaled(uint32_t bits, const ScalePlan& plan) {
+  return ScaleTo<From, To>(static_cast<typename From::Unit>(bits), plan);
 }
 
 template <class From>
-uint32_t ConvertToByte(uint32_t bits, const ByteFormat& format) {
+uint32_t ConvertToByte(uint32_t bits, const ScalePlan& plan) {
+  const ByteFormat& format = plan.cast.format;
   const typename From::Unit unit = static_cast<typename From::Unit>(bits);
   return format.is_fnuz != 0 ? From::template ToByte<true>(unit, format) : From::template ToByte<false>(unit, format);
 }
 
 const CastKernel kCasts[] = {
-    {"lookup_1", 1, 1, nullptr},
-    {"lookup_2", 1, 2, nullptr},
-    {"lookup_4", 1, 4, nullptr},
-    {"cast_f32_f16", 4, 2, Convert<F32, F16>},
-    {"cast_f32_bf16", 4, 2, Convert<F32, BF16>},
-    {"cast_f32_f8", 4, 1, Convert<F32, F8>},
-    {"cast_f16_f32", 2, 4, Convert<F16, F32>},
-    {"cast_f16_bf16", 2, 2, Convert<F16, BF16>},
-    {"cast_f16_f8", 2, 1, ConvertToByte<F16>},
-    {"cast_bf16_f32", 2, 4, Convert<BF16, F32>},
-    {"cast_bf16_f16", 2, 2, Convert<BF16, F16>},
-    {"cast_bf16_f8", 2, 1, ConvertToByte<BF16>},
+    {"lookup_1", 1, 1, nullptr, false},
+    {"lookup_2", 1, 2, nullptr, false},
+    {"lookup_4", 1, 4, nullptr, false},
+    {"cast_f32_f16", 4, 2, Convert<F32, F16>, false},
+    {"cast_f32_bf16", 4, 2, Convert<F32, BF16>, false},
+    {"cast_f32_f8", 4, 1, Convert<F32, F8>, false},
+    {"cast_f16_f32", 2, 4, Convert<F16, F32>, false},
+    {"cast_f16_bf16", 2, 2, Convert<F16, BF16>, false},
+    {"cast_f16_f8", 2, 1, ConvertToByte<F16>, false},
+    {"cast_bf16_f32", 2, 4, Convert<BF16, F32>, false},
+    {"cast_bf16_f16", 2, 2, Convert<BF16, F16>, false},
+    {"cast_bf16_f8", 2, 1, ConvertToByte<BF16>, false},
+    {"scale_f16_f8", 2, 1, ConvertScaled<F16, F8>, true},
+    {"scale_f16_f16", 2, 2, ConvertScaled<F16, F16>, true},
+    {"scale_f16_bf16", 2, 2, ConvertScaled<F16, BF16>, true},
+    {"scale_f16_f32", 2, 4, ConvertScaled<F16, F32>, true},
+    {"scale_bf16_f8", 2, 1, ConvertScaled<BF16, F8>, true},
+    {"scale_bf16_f16", 2, 2, ConvertScaled<BF16, F16>, true},
+    {"scale_bf16_bf16", 2, 2, ConvertScaled<BF16, BF16>, true},
+    {"scale_bf16_f32", 2, 4, ConvertScaled<BF16, F32>, true},
+    {"scale_f32_f8", 4, 1, ConvertScaled<F32, F8>, true},
+    {"scale_f32_f16", 4, 2, ConvertScaled<F32, F16>, true},
+    {"scale_f32_bf16", 4, 2, ConvertScaled<F32, BF16>, true},
+    {"scale_f32_f32", 4, 4, ConvertScaled<F32, F32>, true},
 };
 
 // Elements that one block converts, as cast_kernels.cu divides the work.
 uint64_t PerBlock(const CastKernel& kernel) {
   const size_t widest = kernel.from_bytes > kernel.to_bytes ? kernel.from_bytes : kernel.to_bytes;
-  return kCastThreads * kCastVectors * (16 / widest) * (kernel.convert == nullptr ? kLookupRounds : 1);
+  return kCastThreads * (kernel.scales ? kScaleVectors : kCastVectors) * (16 / widest) *
+         (kernel.convert == nullptr ? kLookupRounds : 1);
 }
 
-void RunCast(const CastKernel& kernel, const CastPlan& plan, const uint32_t* table) {
+void RunCast(const CastKernel& kernel, const ScalePlan& scaled, const uint32_t* table) {
+  const CastPlan& plan = scaled.cast;
   for (uint64_t i = 0; i < plan.count; ++i) {
     const size_t before = machine().errors.size();
     uint32_t bits = 0;
     Read(kernel.name, plan.source + i * kernel.from_bytes, kernel.from_bytes, reinterpret_cast<char*>(&bits));
-    const uint32_t result = kernel.convert == nullptr ? table[bits] : kernel.convert(bits, plan.format);
+    const uint32_t result = kernel.convert == nullptr ? table[bits] : kernel.convert(bits, scaled);
     Write(kernel.name, plan.target + i * kernel.to_bytes, kernel.to_bytes, reinterpret_cast<const char*>(&result));
     if (machine().errors.size() != before) return;
   }
 }
 
-// The plan of a launch; both plans begin with the same fields.
+// The plan of a launch; all plans begin with the same fields.
 Result QueueCast(Stream* stream, const CastKernel& kernel, const void* parameters, uint32_t blocks) {
-  CastPlan plan = {};
+  ScalePlan scaled = {};
   LookupPlan lookup = {};
+  CastPlan& plan = scaled.cast;
   if (kernel.convert == nullptr) {
     memcpy(&lookup, parameters, sizeof lookup);
     plan = {lookup.source, lookup.target, lookup.count, lookup.is_wide, {}};
   } else {
-    memcpy(&plan, parameters, sizeof plan);
+    memcpy(&scaled, parameters, kernel.scales ? sizeof scaled : sizeof plan);
   }
   const uint64_t per_block = PerBlock(kernel);
   const size_t widest = kernel.from_bytes > kernel.to_bytes ? kernel.from_bytes : kernel.to_bytes;
@@ -163,7 +185,7 @@ Result QueueCast(Stream* stream, const CastKernel& kernel, const void* parameter
   }
   const std::vector<Touch> touches{{plan.source, static_cast<size_t>(plan.count) * kernel.from_bytes, false},
                                    {plan.target, static_cast<size_t>(plan.count) * kernel.to_bytes, true}};
-  Enqueue(stream, kernel.name, touches, [kernel, plan, lookup] { RunCast(kernel, plan, lookup.table); });
+  Enqueue(stream, kernel.name, touches, [kernel, scaled, lookup] { RunCast(kernel, scaled, lookup.table); });
   return kSuccess;
 }
 

@@ -111,7 +111,7 @@ for (const [name, { missing }] of Object.entries({ numpy, torch })) {
     () => {
       const { code, output } = runChild(import.meta.url, './children/busy-python.js', { args: [name] });
       equal(code, 0, output);
-      equal(output.trim(), 'ok');
+      equal(output.trim(), 'ok cat');
     },
   );
 }

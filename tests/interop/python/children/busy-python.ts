@@ -27,10 +27,12 @@ def make(value, size):
     return results.full((size,), float(value))
 def identity(x):
     return x
+def parts(value):
+    return {'pair': (make(value, 1), [make(value, 1)]), 'label': 'cat'}
 def start(*paths):
     threading.Thread(target=hold, args=paths).start()
 `);
-const [identity, make, start] = ['identity', 'make', 'start'].map((name) => py.eval(name));
+const [identity, make, parts, start] = ['identity', 'make', 'parts', 'start'].map((name) => py.eval(name));
 for (const path of [begin, held, go]) py.import('os').mkfifo(path);
 const small = await callTensorAsync(make, 1, 3);
 const large = await callTensorAsync(make, 2, 1 << 20);
@@ -49,7 +51,10 @@ await Promise.resolve(); // the end of the tick drops what was released
 await new Promise((resolve) => setImmediate(resolve));
 const next = callTensorAsync(make, 4, 1);
 const last = callTensorAsync(identity, argument);
+const taken = py.callToJSAsync(parts, 32); // the first one of the program
 openSync(go, 'w');
 const [y, z] = await Promise.all([next, last]);
-const all = sum + (y.get(0) as number) + (z.get(0) as number);
-console.log(all === 31 ? 'ok' : all);
+const { pair, label } = (await taken) as { pair: [Tensor, [Tensor]]; label: string };
+const rest = [y, z, pair[0], pair[1][0]].map((x) => x.get(0) as number);
+const all = rest.reduce((total, value) => total + value, sum);
+console.log(all === 95 ? 'ok' : all, label);
