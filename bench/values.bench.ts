@@ -2,6 +2,7 @@
 
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
+import { delimiter } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describeMachine } from './machine.js';
 import { Driver } from './values/driver.js';
@@ -41,7 +42,9 @@ const python = process.env.DLPACK_PYTHON ?? ofProject;
 async function measure(threads: number, operations: readonly Operation[], results: Results): Promise<string[]> {
   const own = fileURLToPath(new URL('drivers/values.js', import.meta.url));
   const dlpack = new Driver(process.execPath, ['--expose-gc', own], { DLPACK_NUM_THREADS: String(threads) });
-  const others = new Driver(python, [`${root}bench/drivers/values.py`, String(threads)]);
+  const others = new Driver(python, [`${root}bench/drivers/values.py`, String(threads)], {
+    PYTHONPATH: [`${root}build/torchvision`, process.env.PYTHONPATH].filter(Boolean).join(delimiter),
+  });
   results.versions = { ...(await dlpack.read<object>()), ...(await others.read<object>()) } as Results['versions'];
   const lines: string[] = [];
   for (const op of operations) {
@@ -111,7 +114,7 @@ function pageOf({ sharing, versions, rows }: Results): string {
     "- memcpy is libc's, of as many float32 on as many threads in the same turns: the measured bandwidth of this memory.",
     '- A ratio behind a peer is its time in units of ours: above 1, this package is faster.',
     '- NumPy and ml_dtypes use one thread always, and have types below a byte in a byte each: "(padded)" is the same form here,',
-    '  the others are packed. PyTorch has no casts for these.',
+    '  the others are packed. PyTorch has no casts for these. For images its column is torchvision, the result in new memory.',
     '- "Writing alone" is the faster of memset over the result, on as many threads, and `fill` of this package: about the least that',
     "  a cast can take. The ratio behind it is NumPy's time in units of it, the most that anyone could gain there.",
     '- "Fresh" allocates the result and releases it inside the measured time, as `astype` of all three does (memcpy and memset',

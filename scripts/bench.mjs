@@ -1,7 +1,7 @@
 // npm run bench: runs all benchmarks, or the named ones, on Node 24: npm run bench -- exchange. Results go to bench/results.
 // A benchmark with rounds takes their number: npm run bench -- server --rounds 3.
 import { readdirSync } from 'node:fs';
-import { installEnvironment, installFastAPI } from './lib/environments.mjs';
+import { installEnvironment, installFastAPI, installTorchvision } from './lib/environments.mjs';
 import { prepare } from './lib/needs.mjs';
 import { installRuntimes, reference, runtimePath } from './lib/runtimes.mjs';
 import { at, main, run } from './lib/steps.mjs';
@@ -12,6 +12,7 @@ await main(async () => {
   await installRuntimes();
   const files = readdirSync(at('build/bench')).filter((file) => file.endsWith('.bench.js') && file.includes(filter));
   if (files.includes('server.bench.js') || files.includes('alternatives.bench.js')) await installFastAPI();
+  if (files.includes('values.bench.js')) await installTorchvision();
   if (files.includes('onnxruntime.bench.js'))
     await installEnvironment('.venv-onnxruntime', 'requirements/onnxruntime.txt');
   for (const file of files) {

@@ -1,4 +1,5 @@
-"""The peers of bench/values.bench.ts: NumPy, ml_dtypes, PyTorch where it can be imported, memcpy and memset of libc.
+"""The peers of bench/values.bench.ts: NumPy, ml_dtypes, PyTorch and torchvision where they can be imported, memcpy and
+memset of libc.
 
 Reads one request in JSON per line, answers each with one line: seconds of every repetition, or null for what is absent.
 """
@@ -16,6 +17,11 @@ try:
     import torch
 except ImportError:
     torch = None
+try:
+    import torchvision
+    from torchvision.transforms.v2 import functional
+except ImportError:
+    torchvision = None
 
 warnings.simplefilter("ignore")
 libc = ctypes.CDLL(None)
@@ -74,8 +80,15 @@ def memset(op, threads):
     return libc_action(op, threads, size, lambda target, offset, nbytes: libc.memset(target, 1, nbytes))
 
 
+MEAN, STD = [0.485, 0.456, 0.406], [0.229, 0.224, 0.225]
+
+
 def numpy_action(op):
     source = values_of(op).astype(dtype_of(op["from"]))
+    if op["kind"] == "images":
+        mean, std = np.array(MEAN, np.float32), np.array(STD, np.float32)
+        scaled = np.float32(255)
+        return lambda: np.ascontiguousarray(((source / scaled - mean) / std).transpose(op["axes"]))
     if op["fresh"]:
         return lambda: source.astype(dtype_of(op["to"]), copy=True)
     if op["kind"] == "permute":
@@ -84,7 +97,22 @@ def numpy_action(op):
     return lambda: np.copyto(target, source, casting="unsafe")
 
 
+def torchvision_action(op):
+    if torchvision is None:
+        return None
+    source = torch.from_numpy(values_of(op).astype(np.uint8)).permute(op["axes"])
+
+    def normalise():
+        # Made contiguous first, as bytes, which is the fastest order.
+        floats = functional.to_dtype(source.contiguous(), torch.float32, scale=True)
+        return functional.normalize(floats, MEAN, STD, inplace=True)
+
+    return normalise
+
+
 def torch_action(op):
+    if op["kind"] == "images":
+        return torchvision_action(op)
     if torch is None or not {op["from"], op["to"]} <= {"float32", "bfloat16", "float16", "float8_e4m3fn"}:
         return None
     to = getattr(torch, op["to"])
@@ -109,6 +137,7 @@ def main():
         torch.set_num_threads(threads)
     versions = {"python": sys.version.split()[0], "numpy": np.__version__, "ml_dtypes": ml_dtypes.__version__}
     versions["torch"] = "absent" if torch is None else torch.__version__
+    versions["torchvision"] = "absent" if torchvision is None else torchvision.__version__
     print(json.dumps(versions), flush=True)
     known = {}
     for line in sys.stdin:

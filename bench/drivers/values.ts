@@ -6,6 +6,13 @@ import { createInterface } from 'node:readline';
 import { type BaseDType, Tensor } from 'dlpack';
 import type { Operation } from '../values/operations.js';
 
+/** (x / 255 - mean) / std, which a scale and an offset are. */
+const normal = {
+  scale: [0.229, 0.224, 0.225].map((std) => 1 / (255 * std)),
+  offset: [-0.485 / 0.229, -0.456 / 0.224, -0.406 / 0.225],
+  axis: 1,
+};
+
 function sourceOf({ count, from, padded }: Operation): Tensor {
   const floats = Tensor.empty([count], 'float32');
   const { data } = floats;
@@ -33,6 +40,10 @@ function actionOf(op: Operation): () => void {
   const { count, kind, fresh } = op;
   const to = op.to as BaseDType;
   const source = sourceOf(op);
+  if (kind === 'images') {
+    const planes = source.reshape(op.shape as number[]).transpose(op.axes as number[]);
+    return () => planes.astype(to, normal).dispose();
+  }
   if (fresh) return () => source.astype(to).dispose();
   if (kind === 'permute') {
     const turned = source.reshape(op.shape as number[]).transpose(op.axes as number[]);

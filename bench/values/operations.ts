@@ -2,7 +2,7 @@
 
 export interface Operation {
   readonly name: string;
-  readonly kind: 'copy' | 'permute' | 'cast';
+  readonly kind: 'copy' | 'permute' | 'cast' | 'images';
   readonly from: string;
   readonly to: string;
   /** Sub-byte types with one byte for each element, the only form that ml_dtypes has. */
@@ -31,6 +31,25 @@ function copy(fresh: boolean): Operation {
 
 function permute(name: string, shape: number[], axes: number[]): Operation {
   return { ...plain, ...LARGE, name, kind: 'permute', shape, axes };
+}
+
+/** Pixels become the input of a model: a scale and an offset for each channel, the channels first, in new memory. */
+function images(batch: number): Operation {
+  const shape = [batch, 224, 224, 3];
+  return {
+    name: `${batch} × 224 × 224 × 3 bytes`,
+    kind: 'images',
+    from: 'uint8',
+    to: 'float32',
+    padded: false,
+    fresh: true,
+    readBits: 8,
+    writtenBits: 32,
+    shape,
+    axes: [0, 3, 1, 2],
+    count: batch * 224 * 224 * 3,
+    times: batch === 1 ? 20 : 2,
+  };
 }
 
 const bitsOf = (dtype: string): number => Number(/^(?:bfloat|float|int)(\d+)/.exec(dtype)?.[1]);
@@ -91,6 +110,11 @@ export const groups: Readonly<Record<string, Group>> = {
     title: 'Types below a byte, 2^24 elements, into fresh memory',
     threads: 'each',
     operations: belowBytes.map((from) => cast(from, 'float32', LARGE, { fresh: true })),
+  },
+  images: {
+    title: 'Images, `(x / 255 - mean) / std`, channels first, beside NumPy and torchvision',
+    threads: 'each',
+    operations: [images(1), images(16)],
   },
   'small-below': {
     title: 'Types below a byte, 2^16 elements',

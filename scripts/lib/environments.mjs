@@ -110,6 +110,15 @@ export const installFastAPI = () =>
     }),
   );
 
+/** Installs the peer of bench/values.bench.ts for images. PyTorch comes from .venv. */
+export const installTorchvision = () =>
+  step('torchvision', () =>
+    whenChanged('torchvision', ['requirements/torchvision.txt'], ['build/torchvision/torchvision'], async () => {
+      const into = ['--no-deps', '--upgrade', '--target', 'build/torchvision'];
+      await online(() => run(venvPython, [...pip, ...into, '-r', 'requirements/torchvision.txt']));
+    }),
+  );
+
 /** Installs a wheel without what it needs, in a folder of its own; left out where that is not possible. */
 const installAlone = (title, name) =>
   step(title, () =>

@@ -25,7 +25,7 @@ const rooms: Readonly<Record<string, Room>> = {
     source: 'src/cuda',
     alone: {
       'the state of an instance': ['context'],
-      'what kernels take': ['copies/cast-plan', 'copies/copy-plan'],
+      'what kernels take': ['copies/cast-block', 'copies/cast-plan', 'copies/copy-plan'],
       'below the requests': ['copies/pinned-blocks', 'memory/block-cache', 'streams/watcher'],
       'the requests of several files': ['memory/requests'],
       'orders work, on any thread': ['streams/imports', 'streams/uses'],
