@@ -34,9 +34,9 @@ function connect([input, output], ended) {
 /** What a key is for the page. */
 const codes = { Tab: 9, Enter: 13, Escape: 27, ArrowLeft: 37, ArrowUp: 38, ArrowRight: 39, ArrowDown: 40 };
 
-/** Waits in the page until an expression is true. */
+/** Waits in the page until an expression is true; after two minutes it says which one never was. */
 const until = (expression) =>
-  `new Promise((resolve) => { const look = () => ((${expression}) ? resolve() : setTimeout(look, 20)); look(); })`;
+  `new Promise((resolve, reject) => { const last = Date.now() + 120_000; const look = () => ((${expression}) ? resolve() : Date.now() > last ? reject(new Error('never true: ' + ${JSON.stringify(expression)})) : setTimeout(look, 20)); look(); })`;
 
 /** Resolves once the page has been drawn after the application took it over. */
 const ready = `${until("document.readyState === 'complete' && location.href !== 'about:blank'")}.then(() => new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve, 200))))`;

@@ -83,8 +83,7 @@ async function keyboard(visit, url) {
     await press('ArrowDown');
     await press('Enter');
     await until("document.querySelector('.VPLocalSearchBox') === null && !location.pathname.endsWith('/index.html')");
-    const found = await evaluate('document.body.innerText');
-    check(/strides/i.test(found), 'the search led to a page without the word');
+    await until("/strides/i.test(document.querySelector('.VPDoc main')?.textContent ?? '')");
   });
   await visit({ url: `${url}/index.html`, ...wide }, async ({ evaluate, press, until }) => {
     await evaluate("document.querySelector('.live-cell textarea').focus()");
@@ -106,7 +105,7 @@ async function programs(visit, url) {
     const copied = await evaluate(`(async () => {
       const block = document.querySelector('div.language-ts');
       block.querySelector('button.copy').click();
-      await new Promise((resolve) => setTimeout(resolve, 100));
+      while (!block.querySelector('button.copied')) await new Promise((resolve) => setTimeout(resolve, 20));
       return navigator.clipboard.readText();
     })()`);
     const page = readFileSync(at('docs/guides/getting-started.md'), 'utf8');

@@ -172,6 +172,8 @@ export default defineConfig({
     },
     anchor: { slugify },
     codeTransformers: hasHovers ? [hovers()] : [],
+    // The types of names are TypeScript, also on a page without a block of it.
+    languages: ['ts'],
     theme: { light: 'github-light', dark: 'github-dark' },
   },
   themeConfig: {
