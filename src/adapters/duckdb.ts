@@ -20,12 +20,18 @@ export interface DuckDBType {
   readonly length?: number;
 }
 
-/** The part of a vector of DuckDB that the adapter uses. */
+/** The part of a vector of DuckDB that its declarations have. */
 export interface DuckDBVector {
   /** The type of the items. */
   readonly type: DuckDBType;
   /** The number of items. */
   readonly itemCount: number;
+  /** Writes changed items back to DuckDB. */
+  flush(): void;
+}
+
+/** The fields in which the classes of vectors have their elements. The library declares none of them. */
+interface Fields extends DuckDBVector {
   /** Which items are valid, that is, not NULL. */
   readonly validity: {
     /** A bit for each item; null where all items are valid. */
@@ -33,12 +39,6 @@ export interface DuckDBVector {
     /** The bit of the first item. */
     readonly offset: number;
   };
-  /** Writes changed items back to DuckDB. */
-  flush(): void;
-}
-
-/** The fields in which the classes of vectors have their elements. */
-interface Fields extends DuckDBVector {
   readonly items?: TypedArray;
   /** Of booleans. */
   readonly dataView?: DataView;
@@ -97,7 +97,7 @@ export const duckDBAdapter: Adapter = {
 };
 
 export function isDuckDB(value: object): value is DuckDBVector {
-  const { type, itemCount, validity } = value as DuckDBVector;
+  const { type, itemCount, validity } = value as Fields;
   return typeof type?.typeId === 'number' && typeof itemCount === 'number' && typeof validity?.offset === 'number';
 }
 
@@ -113,7 +113,7 @@ function levelsOf(vector: DuckDBVector): Fields[] {
 }
 
 /** True where a bit of a vector's items is zero. */
-function hasNulls({ validity: { data, offset }, itemCount }: DuckDBVector): boolean {
+function hasNulls({ validity: { data, offset }, itemCount }: Fields): boolean {
   if (data === null) return false;
   const [first, end] = [readCount(offset, 'offset'), offset + readCount(itemCount, 'itemCount')];
   for (let bit = first; bit < end; ) {
