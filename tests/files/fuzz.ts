@@ -188,7 +188,8 @@ function touch(tensor: Tensor): void {
   try {
     if (tensor.nbytes <= MOST_READ) tensor.copy().dispose();
     else tensor.get(...tensor.shape.map(() => 0));
-    const arrays = tensor.shape.reduce((a, b) => a * Math.max(1, b), 1);
+    const empty = tensor.shape.indexOf(0); // there the arrays end
+    const arrays = tensor.shape.slice(0, empty === -1 ? tensor.ndim : empty).reduce((a, b) => a * b, 1);
     if (arrays < 100_000 || arrays > 2 ** 27) tensor.toArray(); // the values, or an error
     String(tensor);
   } finally {
