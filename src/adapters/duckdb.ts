@@ -141,11 +141,13 @@ function hasNulls({ validity: { data, offset }, itemCount }: Fields): boolean {
  * @example
  * ```ts
  * import { DuckDBConnection } from '@duckdb/node-api';
- * import { adapt } from 'dlpack/adapters';
+ * import { fromDuckDB } from 'dlpack/adapters';
  * const connection = await DuckDBConnection.create();
  * const chunk = await (await connection.run('select range::float from range(3)')).fetchChunk();
- * const x = adapt(chunk?.getColumnVector(0) ?? []); // or fromDuckDB
- * console.log(x.dtype, x.toArray()); // float32 [0, 1, 2]
+ * if (chunk !== null) {
+ *   const x = fromDuckDB(chunk.getColumnVector(0));
+ *   console.log(x.dtype, x.toArray()); // float32 [0, 1, 2]
+ * }
  * ```
  */
 export function fromDuckDB(vector: DuckDBVector, options?: DuckDBOptions): Tensor {
