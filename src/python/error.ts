@@ -49,7 +49,7 @@ export class PythonError extends DLPackError {
   readonly tag = 'PythonError';
   /** The text that Python would print. */
   declare readonly traceback: string;
-  /** The Python exception itself, for its attributes. */
+  /** The Python exception itself, for its attributes. The variables of its frames are released, except those of generators. */
   declare readonly exception: object | null;
 
   constructor(

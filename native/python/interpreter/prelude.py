@@ -125,9 +125,34 @@ def signature(self):
 
 Function.__signature__ = property(signature)
 
-def format_traceback(*error):
+def release_variables(error):
+    """Releases what the functions of a traceback had in their variables, and those of the exceptions before it."""
+    known, errors = set(), [error]
+    while errors:
+        error = errors.pop()
+        if error is None or id(error) in known:
+            continue
+        known.add(id(error))
+        errors += error.__cause__, error.__context__
+        entry = error.__traceback__
+        while entry is not None:
+            if not entry.tb_frame.f_code.co_flags & GENERATORS:  # one that waits would end
+                try:
+                    entry.tb_frame.clear()
+                except RuntimeError:
+                    pass  # it still runs
+            entry = entry.tb_next
+
+# Of inspect, for functions whose frames may wait: generators, coroutines, and both.
+GENERATORS = 0x20 | 0x80 | 0x100 | 0x200
+
+def take_traceback(kind, value, trace):
+    """The text of an exception. JavaScript keeps the exception with its error, and the collector knows nothing of what is
+    in the variables of its functions, such as the tensors that a call was given."""
     import traceback
-    return ''.join(traceback.format_exception(*error))
+    text = ''.join(traceback.format_exception(kind, value, trace))
+    release_variables(value)
+    return text
 
 def read_modes():
     """The modes that PyTorch keeps for each thread, outside of context variables: gradients, inference, autocast. None

@@ -39,7 +39,7 @@ Raised::Raised() : type_name(nullptr), message(nullptr), traceback(nullptr), exc
       message.reset(NewString("<exception str() failed>"));  // as Python prints it
     }
     if (type != nullptr)
-      traceback.reset(CallPrelude("format_traceback", type, value, trace == nullptr ? api._Py_NoneStruct : trace));
+      traceback.reset(CallPrelude("take_traceback", type, value, trace == nullptr ? api._Py_NoneStruct : trace));
   }
   api.PyErr_Clear();
 }

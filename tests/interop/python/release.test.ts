@@ -52,6 +52,55 @@ testWith(numpy.missing, 'liveCounts() knows the bytes of NumPy arrays, also thos
   equal(grown(before), [0, 0]);
 });
 
+testWith(pythonMissing, 'the error of a call does not hold its arguments', async () => {
+  py.exec(`
+def fail(x, text):
+    raise ValueError(text)
+
+def fail_twice(x):
+    try:
+        fail(x, 'first')
+    except ValueError:
+        fail(x, 'second')
+`);
+  const { fail_twice: failTwice } = py.import('__main__');
+  const before = liveCounts().storages;
+  const errors: PythonError[] = [];
+  for (let i = 0; i < 20; i++) {
+    const x = Tensor.zeros([16], 'float32');
+    try {
+      if (i % 2 === 0) failTwice(x);
+      else await callAsync(failTwice, x);
+    } catch (error) {
+      errors.push(error as PythonError);
+    }
+    x.dispose();
+  }
+  equal(liveCounts().storages, before);
+  equal(errors.length, 20);
+  for (const { traceback } of errors) ok(/first[^]*in fail_twice[^]*second/.test(traceback), traceback);
+  py.exec('del fail, fail_twice');
+});
+
+testWith(pythonMissing, 'an error with the frame of a generator that waits does not end the generator', () => {
+  py.exec(`
+def waits():
+    try:
+        raise ValueError('bad')
+    except ValueError as error:
+        yield error
+    yield 'still here'
+
+def again(generator):
+    raise next(generator)
+`);
+  const { waits, again } = py.import('__main__');
+  const generator = waits();
+  raises('ValueError', 'bad', () => again(generator));
+  equal(py.import('builtins').next(generator), 'still here');
+  py.exec('del waits, again');
+});
+
 const oldNumPy = fileURLToPath(new URL('../../../../.venv-numpy1', import.meta.url));
 
 testWith(existsSync(oldNumPy) ? false : '.venv-numpy1', 'liveCounts() knows the bytes of arrays of NumPy 1', () => {
