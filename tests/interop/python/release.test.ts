@@ -78,7 +78,7 @@ def fail_twice(x):
   }
   equal(liveCounts().storages, before);
   equal(errors.length, 20);
-  for (const { traceback } of errors) ok(/first[^]*in fail_twice[^]*second/.test(traceback), traceback);
+  for (const { traceback } of errors) ok(/first[\s\S]*in fail_twice[\s\S]*second/.test(traceback), traceback);
   py.exec('del fail, fail_twice');
 });
 
