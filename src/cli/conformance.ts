@@ -68,11 +68,13 @@ const has = ({ producer, consumer }: Subject, form: Form): boolean =>
 /** What this process lends to the cases. The cases of the parent, which never run there, need no GPUDevices. */
 async function environmentOf(subject: Subject, path: string, runs: boolean): Promise<Environment> {
   const { gpuDevice } = subject;
+  const { loaded, path: addon } = nativeStatus();
   return {
     collect: collector(),
     evaluate: (code) => runInNewContext(code),
-    ...(has(subject, 'external')
-      ? { peer: conformancePeer(), afterWorker: afterWorker(resolve(path), nativeStatus().path as string) }
+    // A library in plain JavaScript needs no native code: without it one case is skipped.
+    ...(loaded || has(subject, 'external')
+      ? { peer: conformancePeer(), afterWorker: afterWorker(resolve(path), addon as string) }
       : {}),
     ...(runs && gpuDevice !== undefined
       ? { gpuDevices: [await gpuDevice(), await gpuDevice()] as const, makeGPUDevice: gpuDevice }

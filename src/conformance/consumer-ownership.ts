@@ -159,6 +159,11 @@ export const consumerOwnershipRows: readonly Row<ConsumerContext>[] = [
     await checkDeleted(tested);
     expect(count === 0, 'no arguments', `received ${count}`);
   }),
+  should('c.deleter.sync', '5.2', 'calls the deleter before its release returns', (context) => {
+    const tested = probe();
+    take(context, tested).release();
+    expect(tested.deleted === 1, 'one call of the deleter by then', `it had ${tested.deleted}`);
+  }),
   must('c.deleter.throws', '5.2', 'calls a deleter that throws only once', async (context) => {
     needSharing(context);
     const tested = probe({ onDelete: fail });

@@ -4,6 +4,7 @@ import { type Case, casesFrom, expect, isSkip, must, passes, type Row, should, s
 import { consumerOwnershipRows } from './consumer-ownership.js';
 import { type Environment, evaluateElsewhere } from './environment.js';
 import { badDeleters, malformed, unusual } from './malformed.js';
+import { makeExternal, takeStruct } from './native/peer.js';
 import { type Changes, type Probe, probe } from './probe.js';
 import { matrix, type Recipe, recipes } from './recipes.js';
 import { dlpack, dlpackDevice, gather, IS_COPIED, placesOf } from './reference.js';
@@ -15,6 +16,7 @@ import {
   checkRefused,
   checkTaken,
   consume,
+  needNoNative,
   needSharing,
   take,
 } from './takes.js';
@@ -231,6 +233,19 @@ const rows: readonly Row<ConsumerContext>[] = [
       },
     ),
   ),
+  must('c.result.external', '2.5.4', 'refuses an external if it did not send native: true', (context) => {
+    const { peer } = context.environment;
+    if (peer === undefined) skip('needs the peer of dlpack/native');
+    needNoNative(context);
+    const external = makeExternal(peer);
+    try {
+      thrown('an error', () => consume(context, { [dlpack]: () => external }));
+    } finally {
+      // Not later by the collector, because other cases count what the peer releases.
+      const struct = takeStruct(peer, external);
+      if (struct !== null) peer.release(struct.token);
+    }
+  }),
   must('c.recognise.this', '1.2', 'calls the method on the object', async (context) => {
     const tested = probe();
     class Private {
@@ -282,9 +297,7 @@ const rows: readonly Row<ConsumerContext>[] = [
     },
   ),
   must('c.bad.address', '2.5.4', 'refuses an address if it did not send native: true', async (context) => {
-    const asked = probe();
-    take(context, asked).release();
-    if (lastRequest(asked).native === true) skip('it asks for native memory');
+    needNoNative(context);
     await checkRefused(context, probe({ changes: { data: 4096n } }));
   }),
   must('c.realm', '4.1.3', 'takes a tensor and a buffer of another realm', async ({ consumer, environment }) => {

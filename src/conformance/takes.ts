@@ -28,6 +28,13 @@ export function needSharing({ consumer }: ConsumerContext): void {
 export const take = (context: ConsumerContext, { producer }: Probe, options?: ConsumerOptions): Taken =>
   passes('a tensor', () => consume(context, producer, options));
 
+/** Skips a case for a library that takes addresses and externals. */
+export function needNoNative(context: ConsumerContext): void {
+  const asked = probe();
+  take(context, asked).release();
+  if (asked.requests[0]?.native === true) skip('it asks for native memory');
+}
+
 export async function checkTaken(taken: Taken, recipe: Recipe = matrix): Promise<void> {
   const { shape } = recipe;
   expect(sameList([...taken.shape], shape), `shape [${shape}]`, `received [${[...taken.shape]}]`);

@@ -100,6 +100,12 @@ export const mistakes: readonly Mistake[] = [
     'new PlainTensor(new Memory(data.slice(0), () => {})',
   ),
   mistake(
+    'counts the offset from the end of the buffer',
+    'p.buffer.grows',
+    'byteOffset: firstBit / 8,',
+    'get byteOffset() {\n        return firstBit / 8 + this.data.byteLength - 24;\n      },',
+  ),
+  mistake(
     'exports a memory that grows to a consumer that does not follow it',
     'p.memory.grows',
     '(!this.#used().isWasm || memory === true)',
@@ -129,6 +135,12 @@ export const mistakes: readonly Mistake[] = [
     'c.recognise.this',
     'Reflect.apply(method, producer,',
     'Reflect.apply(method, undefined,',
+  ),
+  mistake(
+    'takes an object without fields for an empty tensor',
+    'c.result.external',
+    "  check(Object(managed) === managed, 'a managed tensor');\n",
+    '  if (Object.keys(managed).length === 0) return PlainTensor.fromBytes(new Uint8Array(), [0], { code: 1, bits: 8, lanes: 1 });\n',
   ),
   mistake('takes any version', 'c.bad.version.2', 'isVersion(version) && version[0] === 1', 'isVersion(version)'),
   mistake('takes a version of three numbers', 'c.bad.version.long', '&& value.length === 2 && isCount', '&& isCount'),
@@ -244,6 +256,12 @@ export const mistakes: readonly Mistake[] = [
     '=== null ? ownSet : found',
   ),
   mistake('deletes without a receiver', 'c.deleter.this', '    deleter.call(managed);\n  };', '    deleter();\n  };'),
+  mistake(
+    'calls the deleter later than it could',
+    'c.deleter.sync',
+    '    deleter.call(managed);\n  };',
+    '    setTimeout(() => deleter.call(managed));\n  };',
+  ),
   mistake(
     'hides its error behind that of the deleter',
     'c.deleter.masks',
