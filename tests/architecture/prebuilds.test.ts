@@ -89,6 +89,8 @@ test('prebuilds: the check finds addons that were linked wrongly', () => {
   ok(refused(host, Buffer.concat([bytes, Buffer.alloc(sizes.most)])).includes('its size'));
   if (host.platform !== 'linux') return;
   ok(refused(host, replaced('__stack_chk_fail', '__stack_chk_fall')).includes('do not guard the stack'));
+  const unchecked = Buffer.from(bytes.toString('latin1').replace(/(__\w+)_chk\0/g, '$1_chx\0'), 'latin1');
+  ok(refused(host, unchecked).includes('do not check sizes'));
   for (const [what, problem] of [
     ['bindNow', 'table of imports stays writable'],
     ['relro', 'table of imports stays writable'],

@@ -155,8 +155,22 @@ testOnNode('dlpack doctor: a broken environment, an old Python and a wrong varia
     const old = found({ VIRTUAL_ENV: '', PATH: `${folder}:${process.env.PATH}` });
     ok(old.includes('problem') && old.includes('is 3.8'), old);
     mkdirSync(join(folder, '.venv'));
-    const empty = found({ VIRTUAL_ENV: '' });
-    ok(empty.includes('problem') && empty.includes('.venv/bin/python') && empty.includes('uv venv --clear'), empty);
+    const environment = (text: string) => {
+      const shown = found({ VIRTUAL_ENV: '' });
+      ok(shown.includes('problem') && shown.includes(text) && shown.includes('uv venv --clear'), shown);
+    };
+    environment('.venv/bin/python');
+    const inside = join(folder, '.venv/bin/python');
+    mkdirSync(inside, { recursive: true });
+    environment('EACCES');
+    rmSync(inside, { recursive: true });
+    for (const [code, text] of [
+      ['kill -SEGV $$', 'ended with SIGSEGV'],
+      ['echo nonsense', 'said: nonsense'],
+    ] as const) {
+      writeFileSync(inside, `#!/bin/sh\n${code}\n`, { mode: 0o755 });
+      environment(text);
+    }
   } finally {
     rmSync(folder, { recursive: true });
   }
@@ -303,7 +317,7 @@ testOnNode('dlpack build: compiles every source, links, tries the addon, and wri
     writeFileSync(
       compiler,
       `#!/bin/sh\necho "$@" >> '${folder}/log'\ncase " $* " in *" --version "*) exit 0;; *" -c "*) exit 0;; esac\n` +
-        `while [ "$1" != -o ]; do shift; done\ncp '${addon}' "$2"\n`,
+        `ls '${folder}/made' >> '${folder}/drafts'\nwhile [ "$1" != -o ]; do shift; done\ncp '${addon}' "$2"\n`,
       { mode: 0o755 },
     );
     const out = join(folder, 'made/dlpack.node');
@@ -316,6 +330,13 @@ testOnNode('dlpack build: compiles every source, links, tries the addon, and wri
     ok(readFileSync(out).equals(readFileSync(addon)));
     equal(readFileSync(elsewhere, 'utf8'), 'another file', 'the link is replaced, not followed');
     equal(readdirSync(dirname(out)), ['dlpack.node']);
+    // The name of the unfinished file cannot be guessed, so that nobody can have put a link there.
+    ok(
+      /^dlpack\.node\ndlpack\.node\.[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\n$/.test(
+        readFileSync(join(folder, 'drafts'), 'utf8'),
+      ),
+      readFileSync(join(folder, 'drafts'), 'utf8'),
+    );
     const log = readFileSync(join(folder, 'log'), 'utf8').split('\n');
     equal(log.filter((line) => line.includes(' -c platform/posix.cc ')).length, 1);
     ok(log.some((line) => line.includes('-std=c++17') && line.includes(' -c addon.cc ')));
