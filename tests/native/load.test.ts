@@ -66,6 +66,8 @@ test('without the addon the core works and warns once', () => {
   ok(output.includes('DLPACK_QUIET=1') && output.includes(none), output);
   for (const name of ['first', 'second'] as const) {
     equal(result[name].tag, 'LoadError');
+    const advised = ['--no-addons', '--allow-ffi'].map((flag) => result[name].message.includes(flag));
+    equal(advised, [runtime === 'node', runtime === 'deno'], 'the flags of this runtime only');
     ok(result[name].stack.includes(`${name} (`) || result[name].stack.includes(`${name}@`), result[name].stack);
   }
   const quiet = runCase('fallback', '', { DLPACK_ADDON: none, DLPACK_QUIET: '1' });
