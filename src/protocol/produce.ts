@@ -6,7 +6,7 @@ import { getBackend } from '../storage/backend.js';
 import { Descriptor, KNOWN_FLAGS } from '../storage/descriptor.js';
 import { getDeviceBackend } from '../storage/device-backend.js';
 import { findLayout } from '../storage/layouts.js';
-import { cannotKeep, GpuStorage, releaseAfter, releaseOnError, type Storage } from '../storage/storage.js';
+import { cannotKeep, GpuStorage, releaseOnError, type Storage } from '../storage/storage.js';
 import { isWasmMemory, WasmStorage } from '../storage/wasm-storage.js';
 import { copyDescriptor } from '../values/copy.js';
 import { DLPACK_VERSION, type ManagedTensor } from './managed.js';
@@ -83,14 +83,11 @@ function labelled(memory: Descriptor, device: DeviceInfo): Descriptor {
 /** A native external, or null. A consumer that accepts only an external gets a copy of memory that it cannot keep. */
 function exportNative(descriptor: Descriptor, { native, copy }: Wanted): object | null {
   const backend = getBackend();
-  const external = (backend?.exportExternal(descriptor) ?? null) as object | null;
-  if (external !== null || native !== 'only') return external;
-  if (backend === null) {
-    throw new BufferError('Expected native code for a native external but this runtime has none; ask for a buffer');
-  }
-  if (copy === false) throw cannotKeep('(copy: false)');
-  const kept = copyDescriptor(descriptor);
-  return releaseAfter(kept, () => backend.exportExternal(kept) as object);
+  const isNeeded = native === 'only';
+  const external = (backend?.exportExternal(descriptor, isNeeded && copy !== false) ?? null) as object | null;
+  if (external !== null || !isNeeded) return external;
+  if (backend !== null) throw cannotKeep('(copy: false)');
+  throw new BufferError('Expected native code for a native external but this runtime has none; ask for a buffer');
 }
 
 /** Makes the data ready for work that the consumer queues on its stream, or for the CPU. */

@@ -38,8 +38,8 @@ export interface Backend {
   importAddress(address: bigint, nbytes: number, deleter: () => void): Storage;
   /** The address of byte 0. For JavaScript memory it is valid while the buffer is referenced and not detached. */
   addressOf(storage: Storage): bigint;
-  /** A type-tagged native external with its own reference, or null when the memory has no stable address. */
-  exportExternal(descriptor: Descriptor): unknown;
+  /** A type-tagged native external with its own reference; null for memory without a stable address, unless it `mayCopy`. */
+  exportExternal(descriptor: Descriptor, mayCopy: boolean): unknown;
   /** The values of nested arrays in new row-major memory; null, with nothing allocated, if it cannot. */
   writeNested(source: unknown, shape: readonly number[], dtype: DTypeInfo): Storage | null;
   /** The elements of a short typed array in new memory; null, with nothing allocated, for others. */

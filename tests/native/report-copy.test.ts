@@ -1,6 +1,6 @@
-import { Tensor } from 'dlpack';
+import { fromDLPack, Tensor } from 'dlpack';
 import { leaks, setDebug } from 'dlpack/debug';
-import { exportManaged, releaseManaged } from 'dlpack/native';
+import { exportManaged, releaseManaged, toExternal } from 'dlpack/native';
 import { equal, ok, throws } from '../assert.js';
 import { test } from '../harness.js';
 
@@ -28,6 +28,18 @@ test('debug mode: a copy for native code is reported once with its line', () => 
   equal(more, []);
   ok(warning.startsWith('DLPACK_COPY Native code gets a copy of a float32 tensor of shape [2, 3]'), warning);
   ok(warning.includes('Tensor.adopt') && warning.split('\n')[1]?.includes('report-copy.test'), warning);
+});
+
+test('debug mode: an external for an addon is reported like an address', () => {
+  const x = Tensor.wrap(new Float32Array(2));
+  const [warning = '', ...more] = warningsOf(() => {
+    for (let i = 0; i < 2; i++) fromDLPack(toExternal(x)).dispose();
+    for (const copy of [true, null]) fromDLPack(toExternal(copy ? x : Tensor.from([1]), { copy })).dispose();
+  });
+  equal(more, []);
+  ok(warning.startsWith('DLPACK_COPY Native code gets a copy of a float32 tensor of shape [2]'), warning);
+  ok(warning.split('\n')[1]?.includes('report-copy.test'), warning);
+  throws('BufferError', 'Tensor.adopt', () => toExternal(x, { copy: false }));
 });
 
 test('debug mode is on or off: other values throw, and change nothing', () => {

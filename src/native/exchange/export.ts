@@ -122,10 +122,10 @@ export function releaseManaged(address: bigint, options?: { versioned?: boolean 
   if (!isDone) throw new ArgumentValueError('address', 'the address of a managed tensor', address);
 }
 
-/** A type-tagged external; null for memory that JavaScript consumers can share but native consumers could not keep. */
-export function exportExternal(descriptor: Descriptor): unknown {
-  if (placeOf(descriptor) === 'copy') return null;
-  return withMemory(descriptor, false, (ready) => {
+/** A type-tagged external; null for memory that native consumers could not keep, unless they may get a copy. */
+export function exportExternal(descriptor: Descriptor, mayCopy: boolean): unknown {
+  if (!mayCopy && placeOf(descriptor) === 'copy') return null;
+  return withMemory(descriptor, mayCopy ? null : false, (ready) => {
     const slot = enter(EXPORT_WORDS);
     try {
       writeExport(slot, ready);
