@@ -29,7 +29,7 @@ export interface SharpImage {
 
 /** The options of {@link fromSharp}. */
 export interface SharpOptions<D extends DType = DType> extends AdaptOptions {
-  /** The dtype of the pixels. It is needed only where `info` does not contain their depth. */
+  /** The dtype that the pixels must have. It is needed only where `info` does not contain their depth. */
   dtype?: D;
 }
 
@@ -76,7 +76,7 @@ export function isPipeline(value: object): boolean {
  * Makes a tensor over the pixels of a raw image: rows by columns by channels.
  *
  * @param image - What `raw().toBuffer({ resolveWithObject: true })` resolves to.
- * @param options - The dtype where `info` does not contain the depth of the pixels (`dtype`). Whether to copy (`copy`;
+ * @param options - The dtype that the pixels must have, for versions whose `info` does not contain it (`dtype`). Whether to copy (`copy`;
  *   when absent, only where the library cannot share) or to move the memory out of the object (`adopt`, false when
  *   absent).
  * @returns A tensor that shares sharp's memory, or a copy.
@@ -103,9 +103,16 @@ export function fromSharp(image: SharpImage, options?: SharpOptions): Tensor {
     advise: (value) => (ArrayBuffer.isView(value) || isPipeline(value) ? rawAdvice : undefined),
     read: () => {
       const array = readMemory(image.data);
-      const { width, height, channels, depth = 'uchar' } = image.info;
-      const dtype = options?.dtype ?? depths[depth] ?? 'uint8';
+      const { width, height, channels, depth } = image.info;
+      const known = depth === undefined ? undefined : depths[depth];
+      const dtype = options?.dtype ?? known ?? 'uint8';
       const shape = [height, width, channels];
+      if (dtype !== (known ?? dtype)) {
+        throw new LayoutError(
+          `Expected raw ${dtype} pixels but sharp made ${known}; use raw({ depth }) or astype()`,
+          shape,
+        );
+      }
       // Pixels of another depth, or a compressed image, would be read as other values.
       if (array.byteLength * 8 !== height * width * channels * parseDType(dtype).itemBits) {
         throw new LayoutError(`Expected the bytes of raw ${dtype} pixels; use raw(), and pass { dtype }`, shape);

@@ -40,7 +40,10 @@ export type OpenSyncOptions<O extends OpenOptions = OpenOptions> = Omit<O, 'sign
 
 /** How an npy file is opened. */
 export interface OpenNpyOptions extends OpenOptions {
-  /** The dtype of raw bytes (`'|V2'`), because NumPy saves bfloat16, float8 and int4 arrays without their name. */
+  /**
+   * The dtype that the array must have, and the dtype of raw bytes (`'|V2'`), because NumPy saves bfloat16, float8 and
+   * int4 arrays without their name. The arrays of an npz file may have others.
+   */
   dtype?: DType;
 }
 
@@ -336,6 +339,11 @@ function npz(options: OpenSyncOptions<OpenNpzOptions>): Kind<Map<string, ZipMemb
  * console.log(x.isReadOnly, x.toArray()); // true [[1, 2], [3, 4]]
  * ```
  */
+export async function openNpy<D extends DType>(
+  source: FileSource,
+  options: OpenNpyOptions & { dtype: D },
+): Promise<Tensor<D>>;
+export async function openNpy(source: FileSource, options?: OpenNpyOptions): Promise<Tensor>;
 export async function openNpy(source: FileSource, options: OpenNpyOptions = {}): Promise<Tensor> {
   checkOptions(options, { ...openNames, ...npyNames }, "{ mode: 'c' }");
   return open(source, openingOf(options), npy(options));
@@ -349,6 +357,11 @@ export async function openNpy(source: FileSource, options: OpenNpyOptions = {}):
  * @returns A tensor over the mapped file.
  * @throws As `openNpy` does.
  */
+export function openNpySync<D extends DType>(
+  path: FilePath,
+  options: OpenSyncOptions<OpenNpyOptions> & { dtype: D },
+): Tensor<D>;
+export function openNpySync(path: FilePath, options?: OpenSyncOptions<OpenNpyOptions>): Tensor;
 export function openNpySync(path: FilePath, options: OpenSyncOptions<OpenNpyOptions> = {}): Tensor {
   checkOptions(options, { ...openSyncNames, ...npyNames }, "{ mode: 'c' }");
   return openSync(path, openingOf(options), npy(options));

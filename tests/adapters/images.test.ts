@@ -56,6 +56,8 @@ testWith(absent, 'sharp: bytes that are not the pixels of the image are refused'
   throws('LayoutError', 'use raw()', () => fromSharp(png));
   const deep = await sharp(pixels, options).raw({ depth: 'ushort' }).toBuffer({ resolveWithObject: true });
   throws('LayoutError', 'raw uint8 pixels', () => fromSharp(deep, { dtype: 'uint8' }));
+  const whole = await sharp(pixels, options).raw({ depth: 'int' }).toBuffer({ resolveWithObject: true });
+  throws('LayoutError', 'raw float32 pixels but sharp made int32', () => fromSharp(whole, { dtype: 'float32' }));
   // Versions that do not name the depth
   const { depth, ...info } = deep.info;
   throws('LayoutError', 'pass { dtype }', () => fromSharp({ data: deep.data, info }));

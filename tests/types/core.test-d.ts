@@ -20,7 +20,7 @@ import {
   toOnnxRuntime,
 } from 'dlpack/adapters';
 import type { CudaError, Stream } from 'dlpack/cuda';
-import { TensorFile } from 'dlpack/files';
+import { openNpy, openNpySync, TensorFile } from 'dlpack/files';
 import { importManaged, toExternal } from 'dlpack/native';
 import type { PythonError } from 'dlpack/python';
 import { openTensor, type TensorToken } from 'dlpack/shared';
@@ -315,6 +315,9 @@ const checkedOnes = () => ({
   plain: model.get('weight'),
   later: model.getAsync('weight', { dtype: 'float32', shape: [null, 3], device: 'cuda:0' }),
   plainLater: model.getAsync('weight', { device: 'cuda:0' }),
+  npy: openNpySync('a.npy', { dtype: 'bfloat16', mode: 'c' }),
+  npyLater: openNpy('a.npy', { dtype: 'float32' }),
+  npyPlain: openNpy('a.npy', { mode: 'c' }),
   opened: openTensor(token, { dtype: ['int8', 'uint8'] }),
   any: openTensor(token),
 });
@@ -324,9 +327,14 @@ type<Equal<Checked['plain'], Tensor>>();
 type<Equal<Awaited<Checked['later']>['dtype'], 'float32'>>();
 type<Equal<Awaited<Checked['later']>['shape'][1], 3>>();
 type<Equal<Checked['plainLater'], Promise<Tensor>>>();
+type<Equal<Checked['npy'], Tensor<'bfloat16'>>>();
+type<Equal<Checked['npyLater'], Promise<Tensor<'float32'>>>>();
+type<Equal<Checked['npyPlain'], Promise<Tensor>>>();
 type<Equal<Checked['opened']['dtype'], 'int8' | 'uint8'>>();
 type<Equal<Checked['any'], Tensor>>();
 void (() => {
+  // @ts-expect-error
+  openNpySync<'float32'>('a.npy');
   // @ts-expect-error
   openTensor<'float32'>(token);
   // @ts-expect-error
