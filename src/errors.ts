@@ -9,7 +9,20 @@
 
 const brand: unique symbol = Symbol.for('dlpack.error') as never;
 
-/** The common base: catch it, or narrow with {@link isDLPackError}. */
+/**
+ * The common base: catch it, or narrow with {@link isDLPackError}.
+ *
+ * @example
+ * ```ts
+ * import { isDLPackError, Tensor } from 'dlpack';
+ * try {
+ *   Tensor.from([1, 2, 3]).reshape([2, 2]);
+ * } catch (error) {
+ *   if (!isDLPackError(error)) throw error;
+ *   console.log(error.tag, error.message); // LayoutError Expected a shape of 3 elements but received [2, 2], which has 4
+ * }
+ * ```
+ */
 export abstract class DLPackError extends Error {
   /** The word that a program switches on. docs/errors.md has a section for each class. */
   abstract readonly tag: string;
@@ -29,7 +42,20 @@ export abstract class DLPackError extends Error {
   }
 }
 
-/** The errors about one argument. Their tags are Python's names for such errors. */
+/**
+ * The errors about one argument. Their tags are Python's names for such errors.
+ *
+ * @example
+ * ```ts
+ * import { isDLPackError, Tensor } from 'dlpack';
+ * try {
+ *   Tensor.empty([-1], 'float32');
+ * } catch (error) {
+ *   if (!isDLPackError(error, 'TypeError') && !isDLPackError(error, 'ValueError')) throw error;
+ *   console.log(error.argument); // shape
+ * }
+ * ```
+ */
 export abstract class ArgumentError extends DLPackError {
   constructor(
     /** The name of the argument, or the path to a part of it. */
@@ -47,17 +73,56 @@ export abstract class ArgumentError extends DLPackError {
   }
 }
 
-/** An argument has the wrong JavaScript type. Its tag is `'TypeError'`. */
+/**
+ * An argument has the wrong JavaScript type. Its tag is `'TypeError'`.
+ *
+ * @example
+ * ```ts
+ * import { isDLPackError, Tensor } from 'dlpack';
+ * try {
+ *   Tensor.from('1, 2' as never);
+ * } catch (error) {
+ *   if (!isDLPackError(error, 'TypeError')) throw error;
+ *   console.log(error.name, error.argument); // ArgumentTypeError source
+ * }
+ * ```
+ */
 export class ArgumentTypeError extends ArgumentError {
   readonly tag = 'TypeError';
 }
 
-/** An argument has the right type but an impossible value. Its tag is `'ValueError'`. */
+/**
+ * An argument has the right type but an impossible value. Its tag is `'ValueError'`.
+ *
+ * @example
+ * ```ts
+ * import { isDLPackError, Tensor } from 'dlpack';
+ * try {
+ *   Tensor.from([300], { dtype: 'int8' });
+ * } catch (error) {
+ *   if (!isDLPackError(error, 'ValueError')) throw error;
+ *   console.log(error.name, error.argument); // ArgumentValueError value
+ * }
+ * ```
+ */
 export class ArgumentValueError extends ArgumentError {
   readonly tag = 'ValueError';
 }
 
-/** An index or axis lies outside the tensor. */
+/**
+ * An index or axis lies outside the tensor.
+ *
+ * @example
+ * ```ts
+ * import { isDLPackError, Tensor } from 'dlpack';
+ * try {
+ *   Tensor.from([1, 2, 3]).get(3);
+ * } catch (error) {
+ *   if (!isDLPackError(error, 'IndexError')) throw error;
+ *   console.log(error.index); // 3
+ * }
+ * ```
+ */
 export class IndexError extends DLPackError {
   readonly tag = 'IndexError';
 
@@ -70,7 +135,19 @@ export class IndexError extends DLPackError {
   }
 }
 
-/** The data cannot be exchanged as requested: it needs a copy, is on another device, or no longer exists. */
+/**
+ * The data cannot be exchanged as requested: it needs a copy, is on another device, or no longer exists.
+ *
+ * @example
+ * ```ts
+ * import { fromDLPack, isDLPackError, Tensor } from 'dlpack';
+ * try {
+ *   fromDLPack(Tensor.from([1, 2]), { device: 'cuda:0', copy: false });
+ * } catch (error) {
+ *   console.log(isDLPackError(error, 'BufferError')); // true
+ * }
+ * ```
+ */
 export class BufferError extends DLPackError {
   readonly tag = 'BufferError';
 }
@@ -78,6 +155,19 @@ export class BufferError extends DLPackError {
 /**
  * The address of the data is not aligned as the dtype requires. Where a copy is allowed, `fromDLPack` makes one. Its tag
  * is `'BufferError'`.
+ *
+ * @example
+ * ```ts fragment: needs NumPy
+ * import { fromDLPack, isDLPackError } from 'dlpack';
+ * import { kwargs } from 'dlpack/python';
+ * const odd = np.frombuffer(new Uint8Array(9), kwargs({ dtype: 'float32', offset: 1 }));
+ * try {
+ *   fromDLPack(odd, { copy: false });
+ * } catch (error) {
+ *   if (!isDLPackError(error, 'BufferError')) throw error;
+ *   console.log(error.name); // MisalignedError
+ * }
+ * ```
  */
 export class MisalignedError extends BufferError {
   override get name(): string {
@@ -85,7 +175,20 @@ export class MisalignedError extends BufferError {
   }
 }
 
-/** No memory is left, on the host or on a device. `nbytes` is the size of the request, if it is known. */
+/**
+ * No memory is left, on the host or on a device. `nbytes` is the size of the request, if it is known.
+ *
+ * @example
+ * ```ts
+ * import { isDLPackError, Tensor } from 'dlpack';
+ * try {
+ *   Tensor.empty([2 ** 46], 'float64');
+ * } catch (error) {
+ *   if (!isDLPackError(error, 'OutOfMemoryError')) throw error;
+ *   console.log(error.nbytes); // 562949953421312
+ * }
+ * ```
+ */
 export class OutOfMemoryError extends DLPackError {
   readonly tag = 'OutOfMemoryError';
 
@@ -100,7 +203,20 @@ export class OutOfMemoryError extends DLPackError {
   }
 }
 
-/** The dtype is unknown, or the other side has no such type. */
+/**
+ * The dtype is unknown, or the other side has no such type.
+ *
+ * @example
+ * ```ts
+ * import { isDLPackError, Tensor } from 'dlpack';
+ * try {
+ *   Tensor.empty([2], 'float33' as 'float32');
+ * } catch (error) {
+ *   if (!isDLPackError(error, 'UnsupportedDTypeError')) throw error;
+ *   console.log(error.dtype); // float33
+ * }
+ * ```
+ */
 export class UnsupportedDTypeError extends DLPackError {
   readonly tag = 'UnsupportedDTypeError';
 
@@ -113,7 +229,20 @@ export class UnsupportedDTypeError extends DLPackError {
   }
 }
 
-/** The device is unknown, or this process cannot access its memory. */
+/**
+ * The device is unknown, or this process cannot access its memory.
+ *
+ * @example
+ * ```ts
+ * import { isDLPackError, Tensor } from 'dlpack';
+ * try {
+ *   Tensor.empty([2], 'float32', { device: 'gpu:0' as 'cuda:0' });
+ * } catch (error) {
+ *   if (!isDLPackError(error, 'UnsupportedDeviceError')) throw error;
+ *   console.log(error.device); // gpu:0
+ * }
+ * ```
+ */
 export class UnsupportedDeviceError extends DLPackError {
   readonly tag = 'UnsupportedDeviceError';
 
@@ -126,7 +255,20 @@ export class UnsupportedDeviceError extends DLPackError {
   }
 }
 
-/** Shape and strides are malformed, overflow, reach outside their memory, or would need a copy. */
+/**
+ * Shape and strides are malformed, overflow, reach outside their memory, or would need a copy.
+ *
+ * @example
+ * ```ts
+ * import { isDLPackError, Tensor } from 'dlpack';
+ * try {
+ *   Tensor.from([[1, 2], [3, 4]]).transpose().data; // not one block: contiguous() makes one
+ * } catch (error) {
+ *   if (!isDLPackError(error, 'LayoutError')) throw error;
+ *   console.log(error.shape, error.strides); // [2, 2] [1, 2]
+ * }
+ * ```
+ */
 export class LayoutError extends DLPackError {
   readonly tag = 'LayoutError';
   /** The shape that was refused; empty where there was none. */
@@ -141,7 +283,21 @@ export class LayoutError extends DLPackError {
   }
 }
 
-/** The major version differs. The deleter was called, and no other field of the struct was read. */
+/**
+ * The major version differs. The deleter was called, and no other field of the struct was read.
+ *
+ * @example
+ * ```ts
+ * import { DLPACK, fromDLPack, isDLPackError, Tensor } from 'dlpack';
+ * const newer = { [DLPACK]: () => ({ ...Tensor.from([1])[DLPACK](), version: [2, 0] }) };
+ * try {
+ *   fromDLPack(newer as never);
+ * } catch (error) {
+ *   if (!isDLPackError(error, 'VersionError')) throw error;
+ *   console.log(error.found); // [2, 0]
+ * }
+ * ```
+ */
 export class VersionError extends DLPackError {
   readonly tag = 'VersionError';
 
@@ -158,7 +314,20 @@ export class VersionError extends DLPackError {
   }
 }
 
-/** The tensor does not satisfy the spec of {@link expectTensor}. `path` names the property. */
+/**
+ * The tensor does not satisfy the spec of {@link expectTensor}. `path` names the property.
+ *
+ * @example
+ * ```ts
+ * import { expectTensor, isDLPackError, Tensor } from 'dlpack';
+ * try {
+ *   expectTensor(Tensor.from([1, 2]), { dtype: 'float32' });
+ * } catch (error) {
+ *   if (!isDLPackError(error, 'SpecError')) throw error;
+ *   console.log(error.path, error.expected, error.received); // dtype float32 float64
+ * }
+ * ```
+ */
 export class SpecError extends DLPackError {
   readonly tag = 'SpecError';
 
@@ -174,22 +343,78 @@ export class SpecError extends DLPackError {
   }
 }
 
-/** A managed tensor, capsule or token was offered a second time. */
+/**
+ * A managed tensor, capsule or token was offered a second time.
+ *
+ * @example
+ * ```ts
+ * import { DLPACK, fromDLPack, isDLPackError, Tensor } from 'dlpack';
+ * const managed = Tensor.from([1, 2])[DLPACK]();
+ * const producer = { [DLPACK]: () => managed }; // wrong: the same tensor to each consumer
+ * const first = fromDLPack(producer);
+ * try {
+ *   fromDLPack(producer);
+ * } catch (error) {
+ *   console.log(first.shape, isDLPackError(error, 'ConsumedError')); // [2] true
+ * }
+ * ```
+ */
 export class ConsumedError extends DLPackError {
   readonly tag = 'ConsumedError';
 }
 
-/** A tensor was used after `dispose()`, or the owner of its JavaScript buffer detached or shrank the buffer. */
+/**
+ * A tensor was used after `dispose()`, or the owner of its JavaScript buffer detached or shrank the buffer.
+ *
+ * @example
+ * ```ts
+ * import { isDLPackError, Tensor } from 'dlpack';
+ * const x = Tensor.from([1, 2]);
+ * x.dispose();
+ * try {
+ *   x.get(0);
+ * } catch (error) {
+ *   console.log(isDLPackError(error, 'DisposedError')); // true
+ * }
+ * ```
+ */
 export class DisposedError extends DLPackError {
   readonly tag = 'DisposedError';
 }
 
-/** A write to read-only memory, or a request for a writable view of it. */
+/**
+ * A write to read-only memory, or a request for a writable view of it.
+ *
+ * @example
+ * ```ts
+ * import { isDLPackError, Tensor } from 'dlpack';
+ * const x = Tensor.wrap(new Float32Array(2), { readonly: true });
+ * try {
+ *   x.fill(1);
+ * } catch (error) {
+ *   console.log(isDLPackError(error, 'ReadOnlyError')); // true
+ * }
+ * ```
+ */
 export class ReadOnlyError extends DLPackError {
   readonly tag = 'ReadOnlyError';
 }
 
-/** A native library could not be found or loaded. `tried` lists the places, `suggestions` the remedies. */
+/**
+ * A native library could not be found or loaded. `tried` lists the places, `suggestions` the remedies.
+ *
+ * @example
+ * ```ts
+ * import { isDLPackError } from 'dlpack';
+ * import { python } from 'dlpack/python';
+ * try {
+ *   python({ executable: '/nowhere/python3' });
+ * } catch (error) {
+ *   if (!isDLPackError(error, 'LoadError')) throw error;
+ *   console.log(error.library, error.suggestions.length > 0); // Python true
+ * }
+ * ```
+ */
 export class LoadError extends DLPackError {
   readonly tag = 'LoadError';
 
@@ -213,7 +438,22 @@ export class LoadError extends DLPackError {
   }
 }
 
-/** A foreign producer or library failed. `origin` names it, and `cause` is the value that it threw. */
+/**
+ * A foreign producer or library failed. `origin` names it, and `cause` is the value that it threw.
+ *
+ * @example
+ * ```ts
+ * import { DLPACK, fromDLPack, isDLPackError, Tensor } from 'dlpack';
+ * const deleter = () => JSON.parse('{'); // a release that fails
+ * const x = fromDLPack({ [DLPACK]: () => ({ ...Tensor.from([1])[DLPACK](), deleter }) } as never);
+ * try {
+ *   x.dispose();
+ * } catch (error) {
+ *   if (!isDLPackError(error, 'ForeignError')) throw error;
+ *   console.log(error.origin, (error.cause as Error).name); // producer SyntaxError
+ * }
+ * ```
+ */
 export class ForeignError extends DLPackError {
   readonly tag = 'ForeignError';
 

@@ -75,6 +75,14 @@ export interface Tensor<D extends DType = DType> extends TensorView<D> {
  * `using`; the garbage collector releases it otherwise.
  *
  * @hideconstructor
+ * @example
+ * ```ts
+ * import { Tensor } from 'dlpack';
+ * using x = Tensor.from([[1, 2, 3], [4, 5, 6]], { dtype: 'float32' });
+ * const column = x.slice([], 1); // the same memory
+ * column.fill(0);
+ * console.log(x.toArray()); // [[1, 0, 3], [4, 0, 6]]
+ * ```
  */
 // biome-ignore lint/suspicious/noUnsafeDeclarationMerging: the class inherits the methods of the interface
 export class Tensor<D extends DType = DType> extends TensorView<D> {

@@ -61,6 +61,13 @@ export type MakeOwner = (descriptor: Descriptor) => TensorView;
  * Using a view after its owner was disposed throws `DisposedError`.
  *
  * @hideconstructor
+ * @example
+ * ```ts
+ * import { Tensor, type TensorView } from 'dlpack';
+ * const first = (view: TensorView<'float32'>) => view.get(0); // reads, and keeps nothing alive
+ * const x = Tensor.from([1, 2, 3], { dtype: 'float32' });
+ * console.log(first(x), first(x.view())); // 1 1
+ * ```
  */
 export class TensorView<D extends DType = DType> {
   /**

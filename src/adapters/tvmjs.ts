@@ -19,12 +19,17 @@ export interface TvmjsTensor {
   readonly dtype: string;
   /** True: the memory belongs to somebody else. */
   readonly isView: boolean;
-  /** Copies the elements out. */
+  /**
+   * Copies the elements out.
+   *
+   * @returns A new array of all elements, row by row.
+   */
   toRawBytes(): Uint8Array;
   /**
    * Copies elements in.
    *
    * @param bytes - All elements, row by row.
+   * @returns Whatever the library returns; this package ignores it.
    */
   copyFromRawBytes(bytes: Uint8Array): unknown;
 }

@@ -9,7 +9,23 @@ declare module '../errors.js' {
   }
 }
 
-/** A library breaks a rule of the specification. */
+/**
+ * A library breaks a rule of the specification.
+ *
+ * @example
+ * ```ts
+ * import { isDLPackError, Tensor } from 'dlpack';
+ * import { casesOf } from 'dlpack/conformance';
+ * const make = () => Tensor.from([1]); // not what the case asks for
+ * const cases = casesOf({ name: 'mine', producer: { make } });
+ * try {
+ *   await cases.find(({ id }) => id === 'p.values.f32')?.run();
+ * } catch (error) {
+ *   if (!isDLPackError(error, 'ConformanceError')) throw error;
+ *   console.log(error.expected, error.received); // shape [2,3] received [1]
+ * }
+ * ```
+ */
 export class ConformanceError extends DLPackError {
   readonly tag = 'ConformanceError';
 
@@ -39,7 +55,11 @@ export interface Case {
   readonly title: string;
   /** The first version of the specification that has the case. */
   readonly since: string;
-  /** Rejects with a {@link ConformanceError}; resolves with null, or with the reason why the case says nothing here. */
+  /**
+   * Runs the check. Rejects with a {@link ConformanceError}.
+   *
+   * @returns Null, or the reason why the case says nothing here.
+   */
   run(): Promise<string | null>;
 }
 

@@ -44,11 +44,12 @@ export interface StreamSubject {
    */
   write(tensor: object, bytes: Uint8Array): void;
   /**
-   * Copies memory of the device on a stream of a consumer, waits for the copy, and returns it.
+   * Copies memory of the device on a stream of a consumer, and waits for the copy.
    *
    * @param stream - What `make` returned.
    * @param address - Where the bytes are.
    * @param length - How many bytes.
+   * @returns The copied bytes.
    */
   read(stream: bigint, address: bigint, length: number): Uint8Array | Promise<Uint8Array>;
 }
@@ -107,7 +108,11 @@ export interface ProducerSubject {
 export interface Taken {
   /** The lengths of the axes. */
   readonly shape: readonly number[];
-  /** Reads the elements in row-major order without gaps. */
+  /**
+   * Reads the elements in row-major order without gaps.
+   *
+   * @returns The bytes, or a promise of them where reading takes time.
+   */
   bytes(): Uint8Array | Promise<Uint8Array>;
   /**
    * Writes one float32. Absent if the library refuses to write to this tensor.
@@ -145,6 +150,7 @@ export interface ConsumerSubject {
    *
    * @param producer - A tensor of another library, or what native code or the kit made.
    * @param options - What is asked of the library.
+   * @returns The tensor as the library sees it.
    */
   consume(producer: object, options: ConsumerOptions): Taken;
 }

@@ -9,7 +9,21 @@ declare module '../errors.js' {
   }
 }
 
-/** The CUDA driver reported an error. `code` and `cudaName` are the driver's: 2 and `'CUDA_ERROR_OUT_OF_MEMORY'`. */
+/**
+ * The CUDA driver reported an error. `code` and `cudaName` are the driver's: 2 and `'CUDA_ERROR_OUT_OF_MEMORY'`.
+ *
+ * @example
+ * ```ts
+ * import { isDLPackError, Tensor } from 'dlpack';
+ * import 'dlpack/cuda';
+ * try {
+ *   Tensor.empty([2], 'float32', { device: 'cuda:9' });
+ * } catch (error) {
+ *   if (!isDLPackError(error, 'CudaError')) throw error;
+ *   console.log(error.code, error.cudaName); // 101 CUDA_ERROR_INVALID_DEVICE
+ * }
+ * ```
+ */
 export class CudaError extends DLPackError {
   readonly tag = 'CudaError';
   /** The number of the error. */

@@ -11,7 +11,21 @@ declare module '../errors.js' {
   }
 }
 
-/** The file does not follow its format: it is truncated, inconsistent or hostile. Nothing was allocated for it. */
+/**
+ * The file does not follow its format: it is truncated, inconsistent or hostile. Nothing was allocated for it.
+ *
+ * @example
+ * ```ts
+ * import { isDLPackError } from 'dlpack';
+ * import { openNpy } from 'dlpack/files';
+ * try {
+ *   await openNpy(new Blob(['not an array of NumPy']));
+ * } catch (error) {
+ *   if (!isDLPackError(error, 'FileFormatError')) throw error;
+ *   console.log(error.path, error.offset); // Blob 0
+ * }
+ * ```
+ */
 export class FileFormatError extends DLPackError {
   readonly tag = 'FileFormatError';
   /** The file. */
@@ -29,6 +43,18 @@ export class FileFormatError extends DLPackError {
 /**
  * The system or the server reported an error: no such file, no permission, a full disk. `code` is the system's code,
  * such as `'ENOENT'`.
+ *
+ * @example
+ * ```ts
+ * import { isDLPackError } from 'dlpack';
+ * import { openNpy } from 'dlpack/files';
+ * try {
+ *   await openNpy('nowhere.npy');
+ * } catch (error) {
+ *   if (!isDLPackError(error, 'FileError')) throw error;
+ *   console.log(error.path, error.code); // nowhere.npy ENOENT
+ * }
+ * ```
  */
 export class FileError extends DLPackError {
   readonly tag = 'FileError';

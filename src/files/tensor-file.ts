@@ -66,6 +66,15 @@ const MOST_COMPARED = 10_000;
  * An open file of named tensors.
  *
  * @hideconstructor
+ * @example
+ * ```ts
+ * import { Tensor } from 'dlpack';
+ * import { openNpz, type TensorFile, writeNpz } from 'dlpack/files';
+ * const sizeOf = (file: TensorFile) => file.names.reduce((sum, name) => sum + file.info(name).nbytes, 0); // any format
+ * await writeNpz('sizes.npz', { x: Tensor.from([1, 2]), y: Tensor.from([3]) });
+ * using file = await openNpz('sizes.npz');
+ * console.log(sizeOf(file)); // 24
+ * ```
  */
 export class TensorFile implements Iterable<[name: string, tensor: Tensor]> {
   constructor(

@@ -42,7 +42,7 @@ const indexLimits = {
 /** The integer type that a span computes its indices with. */
 export type IndexType = keyof typeof indexLimits;
 
-/** A length known only at run time; made by {@link dynamic}. */
+/** A length known only at run time, as {@link dynamic} makes it. */
 export class DynamicLength<I extends Integer = Integer> {
   constructor(
     /** The length, known only at run time. */

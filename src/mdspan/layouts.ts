@@ -35,6 +35,12 @@ export type LayoutName = 'layoutRight' | 'layoutLeft' | 'layoutStride' | 'layout
  * What the layouts of this package have in common.
  *
  * @hideconstructor
+ * @example
+ * ```ts
+ * import { extents, layoutLeft, layoutRight, type NumberShape, type StridesMapping } from 'dlpack/mdspan';
+ * const text = ({ layout, strides }: StridesMapping<NumberShape>) => `${layout} ${strides}`;
+ * console.log(text(layoutRight(extents(2, 3))), text(layoutLeft(extents(2, 3)))); // layoutRight 3,1 layoutLeft 1,2
+ * ```
  */
 export abstract class StridesMapping<S extends BigShape> implements StridedMapping<S> {
   /** The name of the layout. */
@@ -112,7 +118,16 @@ export abstract class StridesMapping<S extends BigShape> implements StridedMappi
   }
 }
 
-/** Maps indices row-major: the last axis has stride 1. Made by {@link layoutRight}. */
+/**
+ * Maps indices row-major: the last axis has stride 1. Made by {@link layoutRight}.
+ *
+ * @example
+ * ```ts
+ * import { extents, layoutRight, type RightMapping } from 'dlpack/mdspan';
+ * const rows: RightMapping<readonly [2, 3]> = layoutRight(extents(2, 3));
+ * console.log(rows.strides, rows.requiredSpanSize); // [3, 1] 6
+ * ```
+ */
 export class RightMapping<S extends BigShape = NumberShape> extends StridesMapping<S> {
   /** The name of the layout policy. */
   readonly layout = 'layoutRight';
@@ -124,7 +139,16 @@ export class RightMapping<S extends BigShape = NumberShape> extends StridesMappi
   declare readonly isStrided: true;
 }
 
-/** Maps indices column-major: the first axis has stride 1. Made by {@link layoutLeft}. */
+/**
+ * Maps indices column-major: the first axis has stride 1. Made by {@link layoutLeft}.
+ *
+ * @example
+ * ```ts
+ * import { extents, layoutLeft, type LeftMapping } from 'dlpack/mdspan';
+ * const columns: LeftMapping<readonly [2, 3]> = layoutLeft(extents(2, 3));
+ * console.log(columns.strides, columns.offsetAt(1, 2)); // [1, 2] 5
+ * ```
+ */
 export class LeftMapping<S extends BigShape = NumberShape> extends StridesMapping<S> {
   /** The name of the layout policy. */
   readonly layout = 'layoutLeft';
@@ -138,6 +162,12 @@ export class LeftMapping<S extends BigShape = NumberShape> extends StridesMappin
 
 /**
  * Maps indices with any positive strides without overlap, as `std::layout_stride` does. Made by {@link layoutStride}.
+ * @example
+ * ```ts
+ * import { extents, layoutStride, type StrideMapping } from 'dlpack/mdspan';
+ * const padded: StrideMapping<readonly [2, 3]> = layoutStride(extents(2, 3), [4, 1]);
+ * console.log(padded.isExhaustive, padded.requiredSpanSize); // false 7
+ * ```
  */
 export class StrideMapping<S extends BigShape = NumberShape> extends StridesMapping<S> {
   /** The name of the layout policy. */
@@ -164,6 +194,13 @@ export class StrideMapping<S extends BigShape = NumberShape> extends StridesMapp
 /**
  * Like CUDA's mapping, it guarantees neither uniqueness nor exhaustiveness, and reports that it is strided only without
  * an offset.
+ *
+ * @example
+ * ```ts
+ * import { extents, layoutStrideRelaxed, type RelaxedMapping } from 'dlpack/mdspan';
+ * const backwards: RelaxedMapping<readonly [3]> = layoutStrideRelaxed(extents(3), [-1], 2);
+ * console.log(backwards.offsetAt(0), backwards.offsetAt(2)); // 2 0
+ * ```
  */
 export class RelaxedMapping<S extends BigShape = NumberShape> extends StridesMapping<S> {
   /** The name of the layout policy. */

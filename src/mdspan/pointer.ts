@@ -44,6 +44,13 @@ export const memoryOf: (pointer: Pointer) => Memory = Inside.memory;
  * A typed pointer that does not own its memory. Made by {@link pointerTo}.
  *
  * @hideconstructor
+ * @example
+ * ```ts
+ * import { type Pointer, pointerTo } from 'dlpack/mdspan';
+ * const sum = (at: Pointer<'float32'>) => at.read(0) + at.read(1);
+ * const pointer = pointerTo(new Float32Array([1, 2, 3]));
+ * console.log(sum(pointer), sum(pointer.plus(1))); // 3 5
+ * ```
  */
 export class Pointer<D extends ElementType = ElementType> {
   /** Only a type. Without it TypeScript 5.4 rejects a `Pointer<'float32'>` where a `Pointer` is expected. */
@@ -98,6 +105,7 @@ export class Pointer<D extends ElementType = ElementType> {
    * Reads the element at an offset. Host memory only.
    *
    * @param offset - In elements.
+   * @returns The value as `Tensor.get` returns it, such as a number; for a vector, an array of its values.
    * @throws LayoutError for an offset outside of the memory, DisposedError for memory that its owner has released, and
    *   BufferError for memory that JavaScript cannot read.
    */

@@ -8,7 +8,7 @@ import type { AxisPart } from './mapping.js';
 /** The whole axis. */
 export const fullExtent: unique symbol = Symbol('fullExtent');
 
-/** A range with a stride; made by {@link stridedSlice}. */
+/** A range with a stride, as {@link stridedSlice} makes it. */
 export class StridedSlice {
   constructor(
     /** The first index. */

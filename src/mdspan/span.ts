@@ -31,6 +31,14 @@ export type DefaultAccessor<D> = D extends ElementType ? PointerAccessor<D> : Ac
 /**
  * A view of elements that another owner keeps alive. `D` is their dtype (null when the handle is not a pointer), `S`
  * the extents, `M` the layout mapping, `A` the accessor.
+ *
+ * @example
+ * ```ts
+ * import { deviceMdspan, extents, hostMdspan, type Mdspan } from 'dlpack/mdspan';
+ * const text = ({ kind, dtype, shape }: Mdspan) => `${kind} ${dtype} ${shape}`;
+ * console.log(text(hostMdspan(new Float32Array(6), extents(2, 3)))); // host float32 2,3
+ * console.log(text(deviceMdspan(4096n, extents(2), { dtype: 'int8' }))); // device int8 2
+ * ```
  */
 export abstract class Mdspan<
   D extends ElementType | null = ElementType | null,
@@ -137,7 +145,17 @@ function checkAccessor(accessor: unknown): void {
   }
 }
 
-/** A span whose elements the CPU can access. */
+/**
+ * A span whose elements the CPU can access.
+ *
+ * @example
+ * ```ts
+ * import { extents, hostMdspan } from 'dlpack/mdspan';
+ * const span = hostMdspan(new Float32Array([1, 2, 3, 4]), extents(2, 2));
+ * span.set(0, 1, 7);
+ * console.log(span.get(0, 1), [...span]); // 7 [1, 7, 3, 4]
+ * ```
+ */
 export abstract class ReachableMdspan<
   D extends ElementType | null,
   S extends BigShape,
@@ -148,6 +166,7 @@ export abstract class ReachableMdspan<
    * Reads one element, with one index from zero for each axis.
    *
    * @param index - One index for each axis.
+   * @returns What the accessor reads: for a span over a pointer, the value of the element.
    * @throws IndexError for an index outside of the extents, and LayoutError for an offset outside of the memory.
    */
   get(...index: PerAxis<S>): ValueOf<A> {
@@ -192,7 +211,16 @@ export abstract class ReachableMdspan<
   }
 }
 
-/** Views plain host memory. Made by {@link hostMdspan}. */
+/**
+ * Views plain host memory. Made by {@link hostMdspan}.
+ *
+ * @example
+ * ```ts
+ * import { extents, type HostMdspan, hostMdspan } from 'dlpack/mdspan';
+ * const trace = (matrix: HostMdspan<'float64', readonly [2, 2]>) => matrix.get(0, 0) + matrix.get(1, 1);
+ * console.log(trace(hostMdspan(new Float64Array([1, 2, 3, 4]), extents(2, 2)))); // 5
+ * ```
+ */
 export class HostMdspan<
   D extends ElementType | null = ElementType | null,
   S extends BigShape = NumberShape,
@@ -206,6 +234,13 @@ export class HostMdspan<
 /**
  * Views memory on a CUDA device. JavaScript cannot access its elements, so it has no `get` and no `set`. Made by {@link
  * deviceMdspan}.
+ *
+ * @example
+ * ```ts
+ * import { type DeviceMdspan, deviceMdspan, extents } from 'dlpack/mdspan';
+ * const span: DeviceMdspan<'float32', readonly [2, 3]> = deviceMdspan(4096n, extents(2, 3), { dtype: 'float32' });
+ * console.log(span.kind, span.size, 'get' in span); // device 6 false
+ * ```
  */
 export class DeviceMdspan<
   D extends ElementType | null = ElementType | null,
@@ -217,7 +252,19 @@ export class DeviceMdspan<
   readonly kind = 'device';
 }
 
-/** Views CUDA managed memory, which host and device can both access. Made by {@link managedMdspan}. */
+/**
+ * Views CUDA managed memory, which host and device can both access. Made by {@link managedMdspan}.
+ *
+ * @example
+ * ```ts
+ * import { Tensor } from 'dlpack';
+ * import 'dlpack/cuda';
+ * import { managedMdspan } from 'dlpack/mdspan';
+ * const x = Tensor.zeros([2, 3], 'float32', { device: 'cuda_managed' });
+ * const span = managedMdspan(x); // kernels can take it, and so can JavaScript
+ * console.log(span.kind, span.shape); // managed [2, 3]
+ * ```
+ */
 export class ManagedMdspan<
   D extends ElementType | null = ElementType | null,
   S extends BigShape = NumberShape,

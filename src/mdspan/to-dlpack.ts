@@ -180,6 +180,14 @@ function makeTensor(read: () => Fields, isConst: boolean): OwnedDLTensor {
 /**
  * Owns the shape and stride storage of one DLTensor, but not the elements. A DLTensor keeps its wrapper's storage
  * alive, so a DLTensor of a temporary wrapper stays valid. After `dispose()` or `move()` its fields throw.
+ *
+ * @example
+ * ```ts
+ * import { fromDLPack } from 'dlpack';
+ * import { DLPackTensor, extents, hostMdspan } from 'dlpack/mdspan';
+ * using wrapper = new DLPackTensor(hostMdspan(new Int32Array([1, 2, 3, 4]), extents(2, 2)));
+ * console.log(fromDLPack(wrapper.get()).toArray()); // [[1, 2], [3, 4]]
+ * ```
  */
 export class DLPackTensor {
   #fields: Fields | null;

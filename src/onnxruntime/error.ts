@@ -42,7 +42,21 @@ const hints: Readonly<Partial<Record<OnnxRuntimeCode, string>>> = {
   INVALID_GRAPH: 'the model may need a newer version of ONNX Runtime',
 };
 
-/** ONNX Runtime could not load or run a model. `code` is its own name for the kind of failure. */
+/**
+ * ONNX Runtime could not load or run a model. `code` is its own name for the kind of failure.
+ *
+ * @example
+ * ```ts
+ * import { isDLPackError } from 'dlpack';
+ * import { loadSession } from 'dlpack/onnxruntime';
+ * try {
+ *   await loadSession('nowhere.onnx');
+ * } catch (error) {
+ *   if (!isDLPackError(error, 'OnnxRuntimeError')) throw error;
+ *   console.log(error.code); // NO_SUCHFILE
+ * }
+ * ```
+ */
 export class OnnxRuntimeError extends DLPackError {
   readonly tag = 'OnnxRuntimeError';
   /** ONNX Runtime's code, such as `'INVALID_ARGUMENT'`. */

@@ -82,6 +82,7 @@ export interface ForeignProducer {
    * Exports the tensor: a native external, or what the library itself understands.
    *
    * @param request - As for `[DLPACK]`.
+   * @returns What a consumer takes, once.
    */
   __dlpack__(request?: DLPackRequest): unknown;
   /** Returns the numbers of the device, or a tuple of both. */

@@ -25,6 +25,7 @@ export interface PythonMemory {
    *
    * @param shape - The lengths of the axes.
    * @param dtype - The element type.
+   * @returns A tensor whose elements have any value.
    * @throws OutOfMemoryError if there is not enough memory, and UnsupportedDTypeError for an unknown dtype.
    */
   empty<D extends DType>(shape: readonly number[], dtype: D): Tensor<D>;

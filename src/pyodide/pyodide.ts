@@ -16,6 +16,7 @@ export interface PyodideProxy extends PyProxyLike {
    * Converts the object to JavaScript values.
    *
    * @param options - How to convert, as the version of Pyodide describes it.
+   * @returns A copy: numbers, texts, arrays and Maps.
    */
   // biome-ignore lint/suspicious/noExplicitAny: the options differ between versions
   toJs(options?: any): any;

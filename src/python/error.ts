@@ -44,6 +44,18 @@ function adviceOn(type: string, message: string): string {
  * An exception that Python raised. `type` is its class name, and `traceback` is the text that Python would print. `stack`
  * has both the traceback and the frames of the JavaScript caller, also after an asynchronous call. If a JavaScript
  * function threw and Python did not catch the exception, `cause` is the thrown value.
+ *
+ * @example
+ * ```ts
+ * import { isDLPackError } from 'dlpack';
+ * import { python } from 'dlpack/python';
+ * try {
+ *   python().import('builtins').int('x');
+ * } catch (error) {
+ *   if (!isDLPackError(error, 'PythonError')) throw error;
+ *   console.log(error.type); // ValueError
+ * }
+ * ```
  */
 export class PythonError extends DLPackError {
   readonly tag = 'PythonError';

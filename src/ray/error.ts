@@ -11,7 +11,22 @@ declare module '../errors.js' {
   }
 }
 
-/** An error that JavaScript threw in a worker. `stack` is its stack there, and `type` is its name, as `'RangeError'`. */
+/**
+ * An error that JavaScript threw in a worker. `stack` is its stack there, and `type` is its name, as `'RangeError'`.
+ *
+ * @example
+ * ```ts no-run: needs Ray
+ * import { isDLPackError } from 'dlpack';
+ * import * as ray from 'dlpack/ray';
+ * const fail = ray.task<() => never>(new URL('./tasks.js', import.meta.url), 'fail');
+ * try {
+ *   await ray.get(await fail.remote());
+ * } catch (error) {
+ *   const cause = isDLPackError(error, 'PythonError') ? error.cause : null;
+ *   if (isDLPackError(cause, 'RemoteError')) console.log(cause.type, cause.stack);
+ * }
+ * ```
+ */
 export class RemoteError extends DLPackError {
   readonly tag = 'RemoteError';
   /** The name of the error in the worker, such as `'RangeError'`. */

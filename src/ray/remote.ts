@@ -32,10 +32,11 @@ export type StartedBy<F> = F extends ActorClass
 /** A function or class, written in Python or JavaScript, that runs on the cluster. */
 export interface Remote<F extends RemoteFunction | ActorClass> {
   /**
-   * Starts a task and returns a reference to its result; for a class, starts an actor. Another thread copies the
+   * Starts a task; for a class, starts an actor. Another thread copies the
    * arguments into the object store. Calls that have not resolved may start in another order.
    *
    * @param args - The arguments of the function or the class, or references to them.
+   * @returns A reference to the result, or the actor.
    * @throws PythonError if Ray refuses an argument.
    */
   remote(...args: StartArguments<F>): Promise<StartedBy<F>>;
@@ -43,6 +44,7 @@ export interface Remote<F extends RemoteFunction | ActorClass> {
    * Starts it as `remote` does, but blocks this thread until Ray has copied the arguments.
    *
    * @param args - The arguments of the function or the class, or references to them.
+   * @returns A reference to the result, or the actor.
    */
   remoteSync(...args: StartArguments<F>): StartedBy<F>;
   /**
@@ -59,6 +61,7 @@ export interface RemoteClass<C extends ActorClass> {
    * Imports the module here, to learn the methods of the class, and starts an actor.
    *
    * @param args - The arguments of the constructor, or references to them.
+   * @returns The actor.
    * @throws ArgumentValueError if the module exports no such class.
    */
   remote(...args: RemoteArguments<ConstructorParameters<C>>): Promise<ActorHandle<InstanceType<C>>>;

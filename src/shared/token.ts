@@ -24,7 +24,11 @@ export interface TensorToken {
 
 /** A token in the thread that made it. */
 export interface IssuedToken extends TensorToken {
-  /** Revokes the tickets that no receiver has opened, for messages that were never read. Returns their number. */
+  /**
+   * Revokes the tickets that no receiver has opened, for messages that were never read.
+   *
+   * @returns Their number.
+   */
   revoke(): number;
   /** Revokes them at the end of a block (`using`) or of a scope. */
   [disposeSymbol](): void;

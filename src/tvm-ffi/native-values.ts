@@ -79,6 +79,12 @@ export let liveContainer: (container: LiveContainer) => FFIObject;
  * The view of a native container, or a new one with these values.
  *
  * @hideconstructor
+ * @example
+ * ```ts
+ * import { Dict, List, type LiveContainer } from 'dlpack/tvm-ffi';
+ * const containers: LiveContainer[] = [new List([1, 2]), new Dict([['a', 1]])];
+ * console.log(containers.map(({ typeKey }) => typeKey)); // ['ffi.List', 'ffi.Dict']
+ * ```
  */
 export abstract class LiveContainer extends FFIObject {
   /** Whether elements that are an Array or Map are views. */
@@ -111,7 +117,16 @@ export abstract class LiveContainer extends FFIObject {
   }
 }
 
-/** The elements of a native sequence. */
+/**
+ * The elements of a native sequence.
+ *
+ * @example
+ * ```ts
+ * import { ArrayView, List, type Sequence } from 'dlpack/tvm-ffi';
+ * const last = (values: Sequence<number>) => values.at(-1);
+ * console.log(last(new List([1, 2])), last(new ArrayView([3, 4]))); // 2 4
+ * ```
+ */
 export abstract class Sequence<T> extends LiveContainer implements Iterable<T> {
   /** The number of elements now. */
   get length(): number {
@@ -140,14 +155,22 @@ export abstract class Sequence<T> extends LiveContainer implements Iterable<T> {
     }
   }
 
-  /** Copies the elements. */
+  /**
+   * Copies the elements.
+   *
+   * @returns An array; the arrays and maps inside are copies, too.
+   */
   toArray(): T[] {
     const elements: unknown[] = [];
     readElements(objectHandle(this).pointer, elements, take);
     return elements as T[];
   }
 
-  /** Copies the elements, for `JSON.stringify`. */
+  /**
+   * Copies the elements, for `JSON.stringify`.
+   *
+   * @returns The array of `toArray()`.
+   */
   toJSON(): T[] {
     return this.toArray();
   }
@@ -209,7 +232,11 @@ export class List<T = unknown> extends Sequence<T> {
     return this.length;
   }
 
-  /** Removes the last element; undefined when there is none. */
+  /**
+   * Removes the last element.
+   *
+   * @returns The element; undefined when there was none.
+   */
   pop(): T | undefined {
     const { length } = this;
     return length === 0 ? undefined : (callBuiltin('ffi.ListPop', [this, length - 1]) as T);
@@ -315,7 +342,16 @@ export class ArrayView<T = unknown> extends Sequence<T> {
 /** What the library returns for a key that does not exist. Kept, so that it is recognised. */
 let missing: FFIObject | null = null;
 
-/** The entries of a native map. */
+/**
+ * The entries of a native map.
+ *
+ * @example
+ * ```ts
+ * import { Dict, type Entries, MapView } from 'dlpack/tvm-ffi';
+ * const total = (entries: Entries<string, number>) => [...entries.values()].reduce((a, b) => a + b, 0);
+ * console.log(total(new Dict([['a', 1]])), total(new MapView([['b', 2]]))); // 1 2
+ * ```
+ */
 export abstract class Entries<K, V> extends LiveContainer implements Iterable<[K, V]> {
   protected abstract readonly kind: 'Map' | 'Dict';
 
@@ -348,14 +384,22 @@ export abstract class Entries<K, V> extends LiveContainer implements Iterable<[K
     return value === missing ? undefined : (value as V);
   }
 
-  /** Copies the entries. */
+  /**
+   * Copies the entries.
+   *
+   * @returns A Map; the arrays and maps inside are copies, too.
+   */
   toMap(): Map<K, V> {
     const entries = new Map<unknown, unknown>();
     readEntries(objectHandle(this).pointer, entries, take);
     return entries as Map<K, V>;
   }
 
-  /** Iterates over the keys. */
+  /**
+   * Iterates over the keys.
+   *
+   * @returns The keys at the time of the first step.
+   */
   *keys(): Generator<K, undefined> {
     yield* this.readKeys();
   }
@@ -366,12 +410,20 @@ export abstract class Entries<K, V> extends LiveContainer implements Iterable<[K
     return keys;
   }
 
-  /** Iterates over the values. */
+  /**
+   * Iterates over the values.
+   *
+   * @returns The values, each read when its turn comes.
+   */
   *values(): Generator<V, undefined> {
     for (const [, value] of this) yield value;
   }
 
-  /** Iterates over pairs of a key and a value. */
+  /**
+   * Iterates over pairs of a key and a value.
+   *
+   * @returns The pairs, each read when its turn comes.
+   */
   entries(): Generator<[K, V], undefined> {
     return this[Symbol.iterator]();
   }
@@ -384,7 +436,11 @@ export abstract class Entries<K, V> extends LiveContainer implements Iterable<[K
     for (const key of this.keys()) if (this.has(key)) yield [key, this.get(key) as V];
   }
 
-  /** Copies the entries into an object. */
+  /**
+   * Copies the entries into an object.
+   *
+   * @returns An object with the keys as names, for `JSON.stringify`.
+   */
   toJSON(): Record<string, V> {
     return Object.fromEntries(this.toMap()) as Record<string, V>;
   }

@@ -33,6 +33,7 @@ export interface NDAllocator {
    * Allocates the memory of a tensor.
    *
    * @param request - What is needed. It is frozen.
+   * @returns The memory, which must have room for the request.
    */
   allocData(request: AllocRequest): AllocatedData;
   /**

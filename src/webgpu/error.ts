@@ -9,7 +9,21 @@ declare module '../errors.js' {
   }
 }
 
-/** The GPUDevice was lost or destroyed, and its memory with it. `reason` is WebGPU's: `'destroyed'` or `'unknown'`. */
+/**
+ * The GPUDevice was lost or destroyed, and its memory with it. `reason` is WebGPU's: `'destroyed'` or `'unknown'`.
+ *
+ * @example
+ * ```ts fragment: needs a GPUDevice
+ * import { isDLPackError } from 'dlpack';
+ * import 'dlpack/webgpu';
+ * try {
+ *   await x.toAsync('cpu');
+ * } catch (error) {
+ *   if (!isDLPackError(error, 'DeviceLostError')) throw error;
+ *   console.log(error.device, error.reason); // webgpu:0 destroyed
+ * }
+ * ```
+ */
 export class DeviceLostError extends DLPackError {
   readonly tag = 'DeviceLostError';
   /** The device's name in this package, such as `'webgpu:0'`. */

@@ -1,7 +1,7 @@
 /**
  * Everything that the package exports says what it does, what each parameter means, what it returns and throws, and each
- * function has an example. `npm run reference` checks the first with TypeDoc, and types inside of types; this test needs no
- * packages of the site. tests/docs runs the examples.
+ * function and class has an example. `npm run reference` checks the first with TypeDoc, and types inside of types; this
+ * test needs no packages of the site. tests/docs runs the examples.
  */
 
 import { readFileSync } from 'node:fs';
@@ -18,13 +18,14 @@ const root = fileURLToPath(new URL('../../../', import.meta.url));
 interface Documented {
   readonly comment: string;
   readonly parameters: ReadonlySet<string>;
+  /** True for a function or a method that returns something other than its own object. */
+  readonly hasResult: boolean;
 }
 
 interface Declared extends Documented {
   /** True for a function, or a constant that is one. */
   readonly isFunction: boolean;
-  /** True for a function that returns something. */
-  readonly hasResult: boolean;
+  readonly isClass: boolean;
   /** The names of classes and interfaces that it extends or implements, which may document a member for it. */
   readonly parents: readonly string[];
   readonly members: ReadonlyMap<string, Documented>;
@@ -92,9 +93,17 @@ function parametersAt(lines: readonly string[], i: number): string[] {
   });
 }
 
-const both = (before: Documented | undefined, comment: string, parameters: readonly string[]): Documented => ({
+/** True for a method, but no accessor, that returns something. The end of its declaration is indented as its beginning. */
+function methodReturns(lines: readonly string[], i: number): boolean {
+  if (!/^ {4}(?:(?:static|abstract) )*[\w$]+\??[(<]/.test(lines[i] as string)) return false;
+  const last = lines.find((line, at) => at >= i && /^ {4}\S.*;$/.test(line)) ?? '';
+  return !/\): (?:void|this|Promise<void>|asserts .*);$/.test(last);
+}
+
+const both = (before: Documented | undefined, { comment, parameters, hasResult }: Documented): Documented => ({
   comment: `${before?.comment ?? ''}${comment}`,
   parameters: new Set([...(before?.parameters ?? []), ...parameters]),
+  hasResult: hasResult || before?.hasResult === true,
 });
 
 /** The declarations of a file in dist, as TypeScript prints them: a member starts on its own line. */
@@ -107,7 +116,10 @@ function declarationsOf(lines: readonly string[]): Map<string, Declared> {
     const end = kind === 'class' || kind === 'interface' ? lines.indexOf('}', start) : start;
     for (let i = start + 1; i < end; i++) {
       const [, key] = member.exec(lines[i] as string) ?? [];
-      if (key !== undefined) members.set(key, both(members.get(key), commentBefore(lines, i), parametersAt(lines, i)));
+      if (key === undefined) continue;
+      const parameters = new Set(parametersAt(lines, i));
+      const one = { comment: commentBefore(lines, i), parameters, hasResult: methodReturns(lines, i) };
+      members.set(key, both(members.get(key), one));
     }
     const parents = (
       /\b(?:extends|implements) (.*)\{/.exec(rest.replace(/^<[^{]*?> (?=extends|implements|\{)/, ''))?.[1] ?? ''
@@ -115,10 +127,11 @@ function declarationsOf(lines: readonly string[]): Map<string, Declared> {
       .split(/[^\w$]+/)
       .filter((word) => word !== '');
     const isFunction = kind === 'function' || (kind === 'const' && functionType.test(rest));
-    const own = both(found.get(name), commentBefore(lines, start), isFunction ? parametersAt(lines, start) : []);
     const last = lines.find((it, i) => i >= start && /^\S.*;$/.test(it)) ?? '';
     const hasResult = isFunction && !/(?:\):|=>) (?:void;|asserts )/.test(last);
-    found.set(name, { ...own, parents, members, isFunction, hasResult });
+    const parameters = new Set(isFunction ? parametersAt(lines, start) : []);
+    const own = both(found.get(name), { comment: commentBefore(lines, start), parameters, hasResult });
+    found.set(name, { ...own, parents, members, isFunction, isClass: kind === 'class' });
   });
   return found;
 }
@@ -224,13 +237,41 @@ test('every exported function that returns something says what, and whether it s
   equal(missing, []);
 });
 
-test('every exported function has an example, or says that it works as one that has', () => {
-  const all = functions();
-  const missing = all
-    .filter(({ declared: { comment } }) => !withReferences(comment).includes('@example'))
-    .map(({ file, name }) => `${file}: ${name}`);
+/** A first sentence that says what comes back. */
+const saysResult = /^\s*\/?\*\* ?(?:\n\s*\* )?(?:Returns|Tells|Makes) /;
+
+test('every method of an exported class or interface that returns something says what', () => {
+  let count = 0;
+  const missing = exportsOf().flatMap(({ name, file, declared }) => {
+    if (declared === undefined || name.endsWith('Like')) return [];
+    const methods = [...declared.members].filter(([key, { hasResult }]) => hasResult && !plain.includes(key));
+    count += methods.length;
+    return methods
+      .map(([key, { comment }]) => [key, comment + inherited(declared.parents, key)] as const)
+      .filter(([, comment]) => !comment.includes('@returns') && !saysResult.test(comment))
+      .map(([key]) => `${file}: ${name}.${key}`);
+  });
   equal(missing, []);
-  ok(all.length > 150, `reads ${all.length} functions`);
+  ok(count > 100, `reads ${count} methods`);
+});
+
+test('every exported function and class has an example, or says that it works as one that has', () => {
+  const all = exportsOf();
+  const without = (isWanted: (declared: Declared) => boolean): string[] => {
+    const wanted = all.filter(({ declared }) => declared !== undefined && isWanted(declared));
+    ok(wanted.length > 60, `reads ${wanted.length} declarations`);
+    return wanted
+      .filter(({ declared }) => !withReferences(declared?.comment ?? '').includes('@example'))
+      .map(({ file, name }) => `${file}: ${name}`);
+  };
+  equal(
+    without(({ isFunction }) => isFunction),
+    [],
+  );
+  equal(
+    without(({ isClass }) => isClass),
+    [],
+  );
 });
 
 /** The errors that nothing behind `@throws` names. */

@@ -33,9 +33,10 @@ export interface Peer {
    */
   isExternal(value: unknown): boolean;
   /**
-   * Consumes an external and returns its numbers, with its token as the last of the header; null if it is no tensor.
+   * Consumes an external.
    *
    * @param external - The external.
+   * @returns Its numbers, with its token as the last of the header; null if it is no tensor.
    */
   take(external: object): [header: BigInt64Array, shape: BigInt64Array | null, strides: BigInt64Array | null] | null;
   /**
@@ -44,6 +45,7 @@ export interface Peer {
    * @param token - The last number of the header that `take` returned.
    * @param offset - Bytes from the first element.
    * @param length - How many bytes.
+   * @returns The copy.
    */
   read(token: bigint, offset: number, length: number): ArrayBuffer;
   /**

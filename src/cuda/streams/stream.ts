@@ -119,6 +119,7 @@ export class Stream {
    *
    * @param stream - A handle, or an object of another library.
    * @param device - Its device; `'cuda:0'` when absent.
+   * @returns A stream that this package uses and never destroys.
    * @throws ArgumentTypeError or ArgumentValueError for anything that is no stream of this device.
    */
   static from(stream: bigint | object, device: Device = 'cuda:0'): Stream {
@@ -144,7 +145,8 @@ export class Stream {
    * Runs `action` with this as the current stream of its device, and restores the previous stream when it returns or
    * throws. In an async function this holds until the first `await`.
    *
-   * @param action - A function; its result is returned.
+   * @param action - What to run.
+   * @returns The result of the action.
    * @throws ArgumentTypeError if the action is no function, and DisposedError after `dispose()`.
    */
   use<T>(action: () => T): T {

@@ -9,6 +9,12 @@ import type { GgufHeader, GgufValue } from './gguf.js';
  * An open GGUF file.
  *
  * @hideconstructor
+ * @example
+ * ```ts no-run: needs a model
+ * import { type GgufFile, openGguf } from 'dlpack/files';
+ * using file: GgufFile = await openGguf('model.gguf');
+ * console.log(file.version, file.metadata.get('general.architecture'), file.names.length);
+ * ```
  */
 export class GgufFile extends TensorFile {
   /** The version of the format. */
@@ -46,7 +52,7 @@ export class GgufFile extends TensorFile {
   }
 
   /**
-   * GGUF's number of the type of a tensor if this package does not know it; otherwise null.
+   * Returns GGUF's number of the type of a tensor if this package does not know it; otherwise null.
    *
    * @param name - The name of a tensor.
    */

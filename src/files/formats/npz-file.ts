@@ -26,6 +26,14 @@ export interface NpzOptions extends NpyOptions {
  * An open npz file.
  *
  * @hideconstructor
+ * @example
+ * ```ts
+ * import { Tensor } from 'dlpack';
+ * import { type NpzFile, openNpz, writeNpz } from 'dlpack/files';
+ * await writeNpz('class.npz', { x: Tensor.from([1, 2]), y: Tensor.from([3]) });
+ * using file: NpzFile = await openNpz('class.npz');
+ * for (const [name, tensor] of file) console.log(name, tensor.toArray());
+ * ```
  */
 export class NpzFile extends TensorFile {
   private readonly arrays = new Map<string, Located>();

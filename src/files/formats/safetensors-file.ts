@@ -10,6 +10,14 @@ import type { SafetensorsHeader } from './safetensors.js';
  * An open safetensors file, or all shards of a model.
  *
  * @hideconstructor
+ * @example
+ * ```ts
+ * import { Tensor } from 'dlpack';
+ * import { openSafetensors, type SafetensorsFile, writeSafetensors } from 'dlpack/files';
+ * await writeSafetensors('class.safetensors', { weight: Tensor.from([1, 2]) }, { metadata: { format: 'pt' } });
+ * using file: SafetensorsFile = await openSafetensors('class.safetensors');
+ * console.log(file.metadata.format, file.info('weight').shape); // pt [2]
+ * ```
  */
 export class SafetensorsFile extends TensorFile {
   constructor(

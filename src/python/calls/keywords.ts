@@ -3,7 +3,16 @@
 import { checkObject } from '../../base/options.js';
 import { ArgumentTypeError } from '../../errors.js';
 
-/** Keyword arguments, made with `kwargs({ ... })`, as the last argument of a call. */
+/**
+ * Keyword arguments, made with `kwargs({ ... })`, as the last argument of a call.
+ *
+ * @example
+ * ```ts
+ * import { type Keywords, kwargs, python } from 'dlpack/python';
+ * const hex: Keywords = kwargs({ base: 16 });
+ * console.log(python().import('builtins').int('ff', hex)); // 255
+ * ```
+ */
 export class Keywords {
   constructor(
     /** The arguments by name. */
@@ -34,7 +43,18 @@ export function kwargs(values: { readonly [name: string]: unknown }): Keywords {
   return new Keywords(values);
 }
 
-/** A number that Python receives as a float even if it is whole. Made with `py.float(1)`. */
+/**
+ * A number that Python receives as a float even if it is whole. Made with `py.float(1)`.
+ *
+ * @example
+ * ```ts
+ * import { type PyFloat, python } from 'dlpack/python';
+ * const py = python();
+ * const one: PyFloat = py.float(1);
+ * const { repr } = py.import('builtins');
+ * console.log(repr(one), repr(1)); // 1.0 1
+ * ```
+ */
 export class PyFloat {
   constructor(
     /** The number. */

@@ -272,6 +272,12 @@ export let objectHandle: (object: FFIObject) => ObjectHandle;
  * the end of a `scope` that tracks it release the reference of JavaScript; otherwise the garbage collector does.
  *
  * @hideconstructor
+ * @example
+ * ```ts
+ * import { FFIObject, List } from 'dlpack/tvm-ffi';
+ * using list: FFIObject = new List([1, 2]);
+ * console.log(list instanceof FFIObject, list.typeKey); // true ffi.List
+ * ```
  */
 export class FFIObject {
   readonly #handle: ObjectHandle;

@@ -23,7 +23,21 @@ export interface Diagnostic {
   readonly message: string;
 }
 
-/** A compiler or linker failed. */
+/**
+ * A compiler or linker failed.
+ *
+ * @example
+ * ```ts
+ * import { isDLPackError } from 'dlpack';
+ * import { compile } from 'dlpack/tvm-ffi';
+ * try {
+ *   await compile({ cpp: 'int64_t triple(int64_t n) { return 3 * m; }', functions: ['triple'] });
+ * } catch (error) {
+ *   if (!isDLPackError(error, 'CompileError')) throw error;
+ *   console.log(error.diagnostics[0]?.line); // 1
+ * }
+ * ```
+ */
 export class CompileError extends DLPackError {
   readonly tag = 'CompileError';
   /** What the compiler said, by line. */

@@ -16,7 +16,22 @@ declare module '../../errors.js' {
   }
 }
 
-/** A native function failed. `kind` is the native error class, such as `'ValueError'`. */
+/**
+ * A native function failed. `kind` is the native error class, such as `'ValueError'`.
+ *
+ * @example
+ * ```ts
+ * import { isDLPackError } from 'dlpack';
+ * import { loadModule } from 'dlpack/tvm-ffi';
+ * const kernels = loadModule('./kernels.so');
+ * try {
+ *   kernels.add_one(1); // it takes two tensors
+ * } catch (error) {
+ *   if (!isDLPackError(error, 'TVMFFIError')) throw error;
+ *   console.log(error.kind); // TypeError
+ * }
+ * ```
+ */
 export class TVMFFIError extends DLPackError {
   readonly tag = 'TVMFFIError';
   /** The kind of the error in TVM-FFI, such as `ValueError`. */
