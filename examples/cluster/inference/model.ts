@@ -2,7 +2,7 @@
 
 import type { Tensor } from 'dlpack';
 import { fromOnnxRuntime } from 'dlpack/adapters';
-import { actor } from 'dlpack/ray';
+import * as ray from 'dlpack/ray';
 import * as ort from 'onnxruntime-node';
 
 // y = x + x for a float32 matrix of any size. Your own program passes the path of its model.
@@ -17,7 +17,7 @@ export class Model {
     const session = await this.#session;
     const input = new ort.Tensor('float32', batch.unsafeData(), batch.shape);
     const { y } = await session.run({ x: input });
-    return fromOnnxRuntime(y as ort.Tensor, { adopt: true }) as Tensor<'float32'>;
+    return fromOnnxRuntime(y as ort.TypedTensor<'float32'>, { adopt: true });
   }
 
   pid(): number {
@@ -26,7 +26,7 @@ export class Model {
 }
 
 /** Each actor uses one CPU. Ray starts an actor that died again, and repeats the calls that it had. */
-export const RemoteModel = actor<typeof Model>(import.meta.url, 'Model', {
+export const RemoteModel = ray.actor<typeof Model>(import.meta.url, 'Model', {
   numCpus: 1,
   maxRestarts: 3,
   maxTaskRetries: 3,
