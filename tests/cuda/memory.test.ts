@@ -1,6 +1,6 @@
 import { type DType, Tensor } from 'dlpack';
 import { devices, memoryInfo, pointerAttributes, Stream } from 'dlpack/cuda';
-import { emptyCache, liveCounts } from 'dlpack/debug';
+import { emptyCache, leaks, liveCounts, setDebug } from 'dlpack/debug';
 import { addressOf } from 'dlpack/native';
 import { equal, notEqual, ok, throws } from '../assert.js';
 import { resultOf, runChild } from '../child.js';
@@ -227,6 +227,26 @@ cudaTest('the collector releases device memory', async () => {
     for (let i = 0; i < 100; i++) Tensor.zeros([64], 'float32', onDevice);
   })();
   ok(await collectUntil(() => liveCounts().storages <= storages));
+});
+
+cudaTest('leak reports: in debug mode, the line that made memory on a device', () => {
+  setDebug(true);
+  try {
+    // Not in tail position, because Bun omits such frames from the stack.
+    const leaked: { x?: Tensor } = {};
+    function leakyUpload() {
+      leaked.x = Tensor.zeros([2, 3], 'float32', onDevice);
+    }
+    leakyUpload();
+    equal(
+      leaks().map(({ stack, ...rest }) => [rest, stack.includes('leakyUpload')]),
+      [[{ kind: 'storage', count: 1, bytes: 24, dtype: 'float32', shape: [2, 3], device: 'cuda:0' }, true]],
+    );
+    leaked.x?.dispose();
+    equal(leaks(), []);
+  } finally {
+    setDebug(false);
+  }
 });
 
 cudaTest('a failing driver call gives a typed error and leaks nothing', () => {
