@@ -1,6 +1,5 @@
 /** Real exchanges with the libraries on this machine: each probe writes on one side and reads on the other. */
 
-import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { adapt } from '../adapters/index.js';
@@ -12,7 +11,7 @@ import { importManaged } from '../native/exchange/import.js';
 import { findInstalled } from '../native/load/installed.js';
 import { loadRuntime, loadSession } from '../onnxruntime/index.js';
 import { python } from '../python/index.js';
-import { findExecutable } from '../python/interpreter/find.js';
+import { findExecutable, hasEnvironment } from '../python/interpreter/find.js';
 import { getGlobalFunc, loadLibrary, registerGlobalFunc } from '../tvm-ffi/index.js';
 import { divide, installCommand, quote } from './remedies.js';
 import { type Check, check, type State } from './report.js';
@@ -98,9 +97,9 @@ function probePython(): Check[] {
     return [check('python', 'ok', [version.split(' ')[0], executable, ...variables].join(', '))];
   } catch (error) {
     const { VIRTUAL_ENV } = process.env;
-    const isNamed = Boolean(VIRTUAL_ENV) || existsSync('.venv');
+    const isNamed = Boolean(VIRTUAL_ENV) || hasEnvironment();
     const isMissing = (error as { cause?: { code?: string } }).cause?.code === 'ENOENT';
-    const remedies = [VIRTUAL_ENV ? 'unset VIRTUAL_ENV' : existsSync('.venv') ? 'uv venv --clear' : 'uv venv'];
+    const remedies = [VIRTUAL_ENV ? 'unset VIRTUAL_ENV' : hasEnvironment() ? 'uv venv --clear' : 'uv venv'];
     const found = failed('python', isMissing && !isNamed ? 'absent' : 'problem', error, remedies);
     const advice = variables.map((text) => `${text} is set: is it meant for this Python?`);
     return [{ ...found, advice: [...found.advice, ...advice] }];

@@ -64,11 +64,22 @@ print(json.dumps({
 const onPath = process.platform === 'win32' ? 'python' : 'python3';
 const binary = (venv: string) => join(venv, process.platform === 'win32' ? 'Scripts/python.exe' : 'bin/python');
 
+/** True for a folder `.venv`. Some tools write a file of this name, with the name of an environment elsewhere. */
+export const hasEnvironment = (): boolean => existsSync('.venv/');
+
 /** The executable that the options name, or that of the environment, or the Python on the PATH. */
 export function findExecutable(options: PythonOptions = {}): string {
   // A .venv without a Python is an error, because another Python would lack its packages.
-  const venv = options.venv ?? (process.env.VIRTUAL_ENV || undefined) ?? (existsSync('.venv') ? '.venv' : undefined);
+  const venv = options.venv ?? (process.env.VIRTUAL_ENV || undefined) ?? (hasEnvironment() ? '.venv' : undefined);
   return options.executable ?? (venv === undefined ? onPath : binary(venv));
+}
+
+/** What to do about an executable that does not run. */
+function suggest(executable: string): string[] {
+  const named = 'install Python 3.9 or newer, or name one: python({ executable: "/path/to/python3" })';
+  if (executable !== binary('.venv')) return [named];
+  // Often one of another system, such as that of the host in a container, or of a Python that is gone.
+  return [`delete the folder .venv, or make it anew with ${onPath} -m venv --clear .venv`, named];
 }
 
 /** Finds Python by the options first, then in the usual places. `limit`: how many milliseconds Python may take to answer. */
@@ -116,9 +127,9 @@ function run(executable: string, args: readonly string[], limit: number): string
   const isRefused = reason === '';
   const tried = `${executable}: ${isRefused ? 'this program may not start processes' : reason}`;
   const advice = isRefused
-    ? 'allow it: deno run --allow-run, node --permission --allow-child-process'
-    : 'install Python 3.9 or newer, or name one: python({ executable: "/path/to/python3" })';
-  throw new LoadError('Python', [tried], [advice], { cause: failure });
+    ? ['allow it: deno run --allow-run, node --permission --allow-child-process']
+    : suggest(executable);
+  throw new LoadError('Python', [tried], advice, { cause: failure });
 }
 
 /** Why a process failed. Empty on Deno, which reports neither an error nor an end, when it may not start processes. */

@@ -46,6 +46,19 @@ test('no Python: the error says what to install and how to name one', () => {
   refused({ executable: fake('chatty', 'echo "no json"') }, 'no json', 'name a Python');
 });
 
+test('a folder .venv without a Python: the error says so; a file of this name is no environment', () => {
+  const start = (place: string) => {
+    const env = { VIRTUAL_ENV: '', PATH: join(folder, 'nothing') };
+    return runChild(import.meta.url, './children/start.js', { args: ['{}'], env, cwd: join(folder, place) }).output;
+  };
+  mkdirSync(join(folder, 'empty', '.venv'), { recursive: true });
+  mkdirSync(join(folder, 'name'));
+  writeFileSync(join(folder, 'name', '.venv'), 'work\n');
+  const text = start('empty');
+  ok(/LoadError: .*\.venv\/bin\/python: .*do: delete the folder \.venv, or make it anew/s.test(text), text);
+  ok(/LoadError: .*tried: python3: /s.test(start('name')), start('name'));
+});
+
 test('an executable that answers with something else, or never', () => {
   const answers = ['null', '5', '{}', '[]', '{"version":"3.11"}', '{"version":[3,11]}'];
   for (const text of [...answers, '{"version":[3,11],"candidates":[5],"prefix":"","base":"","executable":""}'])
