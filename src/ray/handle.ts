@@ -2,7 +2,7 @@
 
 import { checkOptions } from '../base/options.js';
 import { callAsync, isPyObject, kwargs, type PyArgument, type PyObject } from '../python/index.js';
-import { inScope, outsideScopes } from '../storage/scoped.js';
+import { outsideScopes, replaceInScope } from '../storage/scoped.js';
 import { load } from './helpers.js';
 import type { ObjectRef } from './object-ref.js';
 import { type MethodOptions, methodOptions, toKeywords } from './options.js';
@@ -137,7 +137,7 @@ export function actorOf<T>(actor: PyObject): ActorHandle<T> {
     methods.set(name, method);
     return method;
   };
-  return inScope<ActorHandle<T>>(new Proxy(actor, { get }));
+  return replaceInScope<ActorHandle<T>>(actor, new Proxy(actor, { get }));
 }
 
 /** An actor's handle for Ray's own; another value stays as it is. */

@@ -9,6 +9,13 @@ export function inScope<T extends object>(value: T): T {
   return value;
 }
 
+/** Puts `value` in the place of a value that the program will not see, so that a scope keeps it when it is returned. */
+export function replaceInScope<T extends object>(hidden: object, value: T): T {
+  const at = scoped === null ? -1 : scoped.lastIndexOf(hidden);
+  if (scoped !== null && at >= 0) scoped[at] = value;
+  return value;
+}
+
 /** Adds new values to `list` from now on (null: nowhere) and returns the previous list. */
 export function collectScoped(list: object[] | null): object[] | null {
   const before = scoped;

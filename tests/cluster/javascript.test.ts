@@ -102,6 +102,8 @@ testWith(rayMissing, 'a handle is an object of JavaScript everywhere', async () 
     getSync(inner.add.remoteSync(-3));
   });
   throws('DisposedError', '', () => (inner as unknown as ActorHandle<workers.Counter>).add);
+  const kept = scope(() => getActorSync<workers.Counter>('counter'));
+  equal(getSync(kept.add.remoteSync(0)), before - 1, 'a scope keeps a handle that it returns');
   const other = await Counter.remote();
   killSync(other);
   ok(/Actor(Died|Unavailable)Error/.test((await rejection(get(other.add.remoteSync()))).type));
