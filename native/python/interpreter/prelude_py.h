@@ -5,7 +5,7 @@
 static const char kPreludePy[] = R"python(
 # What is easier in Python than in C. prelude.cc runs it when Python starts, with Tensor, Function, keep_signals,
 # restore_signals, watch_loads and is_ours defined.
-import sys
+import builtins, sys
 
 CUDA = 2, 13
 READ_ONLY, COPIED, PADDED = 1, 2, 4  # flags
@@ -139,17 +139,21 @@ def release_variables(error):
             continue
         known.add(id(error))
         errors += error.__cause__, error.__context__
+        if isinstance(error, GROUPS):
+            errors += error.exceptions
         entry = error.__traceback__
         while entry is not None:
-            if not entry.tb_frame.f_code.co_flags & GENERATORS:  # one that waits would end
+            if not entry.tb_frame.f_code.co_flags & GENERATORS:
                 try:
                     entry.tb_frame.clear()
                 except RuntimeError:
-                    pass  # it still runs
+                    pass  # it still runs, or waits
             entry = entry.tb_next
 
-# Of inspect, for functions whose frames may wait: generators, coroutines, and both.
-GENERATORS = 0x20 | 0x80 | 0x100 | 0x200
+GROUPS = getattr(builtins, 'BaseExceptionGroup', ())
+
+# Of inspect: generators, coroutines, and both. Before Python 3.13 one that waits would end when its frame is cleared.
+GENERATORS = 0 if sys.version_info >= (3, 13) else 0x20 | 0x80 | 0x100 | 0x200
 
 def take_traceback(kind, value, trace):
     """The text of an exception. JavaScript keeps the exception with its error, and the collector knows nothing of what is

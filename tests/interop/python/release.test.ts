@@ -62,15 +62,29 @@ def fail_twice(x):
         fail(x, 'first')
     except ValueError:
         fail(x, 'second')
+
+async def fail_later(x):
+    fail_twice(x)
+
+def fail_as_group(x):
+    errors = []
+    try:
+        fail_twice(x)
+    except ValueError as error:
+        errors.append(error)
+    raise ExceptionGroup('several', errors)
 `);
-  const { fail_twice: failTwice } = py.import('__main__');
+  const { fail_twice: failTwice, fail_later: failLater, fail_as_group: failAsGroup } = py.import('__main__');
+  const minor = py.import('sys').version_info.minor as number;
+  const calls: ((x: Tensor) => unknown)[] = [(x) => failTwice(x), (x) => callAsync(failTwice, x)];
+  if (minor >= 11) calls.push((x) => failAsGroup(x));
+  if (minor >= 13) calls.push((x) => py.async(failLater(x))); // clears no frame that may wait before
   const before = liveCounts().storages;
   const errors: PythonError[] = [];
   for (let i = 0; i < 20; i++) {
     const x = Tensor.zeros([16], 'float32');
     try {
-      if (i % 2 === 0) failTwice(x);
-      else await callAsync(failTwice, x);
+      await (calls[i % calls.length] as (x: Tensor) => unknown)(x);
     } catch (error) {
       errors.push(error as PythonError);
     }
@@ -79,7 +93,7 @@ def fail_twice(x):
   equal(liveCounts().storages, before);
   equal(errors.length, 20);
   for (const { traceback } of errors) ok(/first[\s\S]*in fail_twice[\s\S]*second/.test(traceback), traceback);
-  py.exec('del fail, fail_twice');
+  py.exec('del fail, fail_twice, fail_later, fail_as_group');
 });
 
 testWith(pythonMissing, 'an error with the frame of a generator that waits does not end the generator', () => {
