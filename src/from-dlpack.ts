@@ -62,13 +62,13 @@ import { sharedDescriptorOf, TensorView } from './view.js';
 export interface FromDLPackOptions {
   /** The target device. When absent, the tensor stays on the producer's device. */
   device?: DeviceArgument;
-  /** true: always copy; false: never copy, throw instead; null: copy only when needed. */
+  /** true: always copy; false: never copy, throw instead; null (default): copy only when needed. */
   copy?: boolean | null;
-  /** The stream that will use this tensor, for devices that have streams. */
+  /** The stream that will use this tensor, for devices that have streams. The default is the current stream. */
   stream?: StreamLike | bigint | null;
-  /** The dtype that the tensor must have, or a list of accepted dtypes. The type of the result follows it. */
+  /** The dtype that the tensor must have, or a list of accepted dtypes; any when absent. The type of the result follows it. */
   dtype?: DType | readonly DType[];
-  /** The length that each axis must have; null for any length. */
+  /** The length that each axis must have; null for any length. Any shape when absent. */
   shape?: readonly (number | null)[];
 }
 

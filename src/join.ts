@@ -27,7 +27,7 @@ export interface JoinOptions<D extends DType = DType> {
 
 /** Options of `Tensor.stack` and `Tensor.concat` that join the tensors in existing memory. */
 export interface JoinIntoOptions<T extends TensorView> {
-  /** As in {@link JoinOptions}. */
+  /** As in {@link JoinOptions}: 0 when absent. */
   axis?: number;
   /** Receives the elements, converted to its dtype, and is the result. */
   out: T;

@@ -41,7 +41,7 @@ export type WrappableArray = TypedArray | Uint8ClampedArray;
 
 /** How `toAsync` copies. */
 export interface ToAsyncOptions {
-  /** true: copies through host memory where the two devices cannot copy directly, such as two GPUDevices. */
+  /** true: copies through host memory where the two devices cannot copy directly, such as two GPUDevices. The default is false. */
   stage?: boolean;
 }
 

@@ -81,7 +81,7 @@ export interface ArrowModule<V> {
 
 /** The options of {@link fromArrow}. */
 export interface ArrowOptions extends AdaptOptions {
-  /** `'ignore'` returns the values of a vector with nulls. `arrowValidity` tells which of them are valid. */
+  /** `'refuse'` (default) throws for nulls. `'ignore'` returns the values; `arrowValidity` tells which of them are valid. */
   nulls?: 'refuse' | 'ignore';
 }
 

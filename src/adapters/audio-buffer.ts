@@ -24,7 +24,7 @@ export interface AudioBufferLike {
 
 /** The options of {@link fromAudioBuffer}. */
 export interface AudioOptions extends AdaptOptions {
-  /** Only this channel, over its memory. */
+  /** Only this channel, over its memory; all channels when absent. */
   channel?: number;
 }
 

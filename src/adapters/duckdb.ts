@@ -74,7 +74,7 @@ export interface DuckDBChunk {
 
 /** The options of {@link fromDuckDB}. */
 export interface DuckDBOptions extends AdaptOptions {
-  /** `'ignore'` returns the elements of a vector with nulls. `duckDBValidity` tells which of them are valid. */
+  /** `'refuse'` (default) throws for nulls. `'ignore'` returns the elements; `duckDBValidity` tells which of them are valid. */
   nulls?: 'refuse' | 'ignore';
 }
 

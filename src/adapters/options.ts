@@ -5,11 +5,11 @@ import { BufferError } from '../errors.js';
 
 /** The options of every `fromX`. */
 export interface AdaptOptions {
-  /** true: always copy; false: never copy, throw instead; null: copy only where the library cannot share. */
+  /** true: always copy; false: never copy, throw instead; null (default): copy only where the library cannot share. */
   copy?: boolean | null;
   /**
    * Moves the memory out of the library's object, whose array becomes empty. Native code may keep such memory, so
-   * Python and kernels share it.
+   * Python and kernels share it. The default is false.
    */
   adopt?: boolean;
 }
@@ -22,7 +22,7 @@ export interface GPUAdaptOptions extends AdaptOptions {
 
 /** The options of every `toX`. */
 export interface ToOptions {
-  /** true: always copy; false: never copy, throw instead; null: copy only where the library cannot share. */
+  /** true: always copy; false: never copy, throw instead; null (default): copy only where the library cannot share. */
   copy?: boolean | null;
 }
 

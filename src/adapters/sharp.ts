@@ -29,7 +29,7 @@ export interface SharpImage {
 
 /** The options of {@link fromSharp}. */
 export interface SharpOptions<D extends DType = DType> extends AdaptOptions {
-  /** The dtype that the pixels must have. It is needed only where `info` does not contain their depth. */
+  /** The dtype that the pixels must have. The default is that of the depth in `info`, and `'uint8'` where `info` has none. */
   dtype?: D;
 }
 

@@ -28,7 +28,7 @@ export interface TensorFlowTensor {
 
 /** The options of {@link fromTensorFlow}. */
 export interface TensorFlowOptions extends AdaptOptions {
-  /** `tf.backend()` of TensorFlow.js on WebGPU: shares the tensor's GPUBuffer. */
+  /** `tf.backend()` of TensorFlow.js on WebGPU: shares the tensor's GPUBuffer. Without it, values on a GPU are downloaded. */
   backend?: object;
 }
 

@@ -28,7 +28,7 @@ export interface VideoFrameLike {
 export interface VideoFrameOptions extends ToOptions {
   /** Microseconds from the start of the video. */
   timestamp: number;
-  /** Microseconds. */
+  /** Microseconds; unknown when absent. */
   duration?: number;
 }
 

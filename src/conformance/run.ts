@@ -37,7 +37,7 @@ export interface Report {
 
 /** How {@link runCases} runs the cases. */
 export interface RunCasesOptions {
-  /** The name of the library, for the report. */
+  /** The name of the library, for the report; empty when absent. */
   readonly subject?: string;
   /** Ids, or beginnings of ids with a `*`, each with the reason why such cases fail. */
   readonly expectFailures?: Readonly<Record<string, string>>;

@@ -129,7 +129,7 @@ export interface Taken {
 
 /** What a case asks of a consumer. */
 export interface ConsumerOptions {
-  /** true: always copy; false: never copy, throw instead; null: copy only when needed. */
+  /** true: always copy; false: never copy, throw instead; null (default): copy only when needed. */
   readonly copy?: boolean | null;
   /** The device that the tensor must be on. */
   readonly device?: DLDevice;

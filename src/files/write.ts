@@ -31,7 +31,10 @@ export type NamedTensors = Readonly<Record<string, TensorView>> | Iterable<reado
 
 /** How a file is written. */
 export interface WriteOptions {
-  /** Waits until the bytes are on the disk before the file gets its name, so that it survives a power failure. */
+  /**
+   * true: waits until the bytes are on the disk before the file gets its name, so that it survives a power failure. The
+   * default is false.
+   */
   durable?: boolean;
   /** Stops the writing between two pieces: the promise is rejected with the reason of the signal, and no file is left. */
   signal?: AbortSignal;
@@ -39,7 +42,7 @@ export interface WriteOptions {
 
 /** How a safetensors file is written. */
 export interface WriteSafetensorsOptions extends WriteOptions {
-  /** Strings for `__metadata__`. */
+  /** Strings for `__metadata__`; none when absent. */
   metadata?: Readonly<Record<string, string>>;
 }
 

@@ -50,7 +50,7 @@ export interface FromDLTensorOptions<
   rank?: R;
   /** The layout. The default is `layoutStrideRelaxed`. */
   layout?: L;
-  /** Makes the elements constant, like a span of `const T`: they cannot be written. */
+  /** Makes the elements constant, like a span of `const T`: they cannot be written. The default is false. */
   readonly?: boolean;
   /** Accepts integers up to 2^63 - 1. The span has bigints where a number is not exact. By default they throw. */
   bigint?: B;

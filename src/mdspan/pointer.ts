@@ -143,9 +143,9 @@ export type NaturalElementType<A> = NaturalDType<A> extends ElementType ? Natura
 
 /** What a pointer points to. */
 export interface PointerOptions<D extends ElementType> {
-  /** The element type. */
+  /** The element type. The default is that of the source. */
   dtype?: D;
-  /** Makes the elements constant: they cannot be written, and managed tensors are flagged as read-only. */
+  /** Makes the elements constant: they cannot be written, and managed tensors are flagged as read-only. The default is false. */
   readonly?: boolean;
 }
 

@@ -31,7 +31,7 @@ export interface SessionOptions {
   readonly concurrency?: number;
   /** How much ONNX Runtime changes the graph before it runs. Default: `'all'`. */
   readonly optimization?: 'none' | 'basic' | 'extended' | 'all';
-  /** Providers of kernels, the preferred one first. Kernels that none of them has run on the CPU. */
+  /** Providers of kernels, the preferred one first. Kernels that none of them has run on the CPU. Default: none. */
   readonly providers?: readonly (string | Provider)[];
   /** The CUDA stream of the session's kernels. Default: the current stream of the device. Needs `dlpack/cuda`. */
   readonly stream?: StreamArgument;
@@ -52,7 +52,7 @@ export interface SessionOptions {
 
 /** Options of one run. */
 export interface RunOptions {
-  /** The outputs that you want, by name; or tensors to write them to, where `null` lets ONNX Runtime allocate one. */
+  /** The outputs that you want, by name; or tensors to write them to, where `null` lets ONNX Runtime allocate one. Default: all. */
   readonly outputs?: readonly string[] | Readonly<Record<string, Tensor | null>>;
   /** Where outputs go: `'cpu'`, or the device of the session. Default: where the inputs are. */
   readonly device?: Device;

@@ -109,7 +109,7 @@ export class Session {
    * @param inputs - A value for each input, by name. Tensors of other libraries are shared; a strided tensor, and memory
    *   that native code may not keep, are copied.
    * @param options - The wanted outputs, tensors that receive them, the device of the others, and a signal; all
-   *   outputs, in new host memory, when absent.
+   *   outputs, where the inputs are, when absent.
    * @returns A promise of the outputs by name, as tensors over new memory of this package, or the tensors that you
    *   gave.
    * @throws OnnxRuntimeError if ONNX Runtime refuses the values or a kernel fails, and DisposedError after `dispose()`.

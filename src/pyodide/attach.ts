@@ -14,7 +14,7 @@ import type { Bridge, PyDict, PyodideLike, PyProxyLike } from './pyodide.js';
 
 /** Whether the elements are copied. */
 export interface ToPythonOptions {
-  /** true: always copy; false: never copy, throw instead; null: copy a tensor outside Python's memory. */
+  /** true: always copy; false: never copy, throw instead; null (default): copy a tensor outside Python's memory. */
   copy?: boolean | null;
 }
 

@@ -15,17 +15,17 @@ import { type IssuedToken, issueToken, openToken, type TensorToken } from './tok
 
 /** How a tensor is described for another process. */
 export interface DescribeOptions {
-  /** false: adds no event after the work on the tensor, so the program orders the two sides itself. */
+  /** false: adds no event after the work on the tensor, so the program orders the two sides itself. The default is true. */
   sync?: boolean;
   /**
    * false: throws for host memory that other processes cannot open, instead of copying it. The copy
-   * lives as long as the tensor's own memory, and each call makes another copy.
+   * lives as long as the tensor's own memory, and each call makes another copy. The default is true.
    */
   copy?: boolean;
   /**
    * true: `openTensor` maps the memory so that it cannot be written. On Linux memory without a name is also
    * sealed for good: no other process can open it for writing, and only this process still writes it.
-   * Memory with a name becomes a read-only file, which a program of the same user can make writable again.
+   * Memory with a name becomes a read-only file, which a program of the same user can make writable again. The default is false.
    */
   readonly?: boolean;
 }
@@ -41,9 +41,9 @@ export interface OpenTensorOptions {
    * not see each other's files in `/proc`.
    */
   file?: number;
-  /** The dtype that the tensor must have, or a list of accepted dtypes. The type of the result follows it. */
+  /** The dtype that the tensor must have, or a list of accepted dtypes; any when absent. The type of the result follows it. */
   dtype?: DType | readonly DType[];
-  /** The length that each axis must have; null for any length. */
+  /** The length that each axis must have; null for any length. Any shape when absent. */
   shape?: readonly (number | null)[];
 }
 

@@ -15,7 +15,7 @@ import { HeapStorage, releaseOnError, type Storage } from './storage.js';
 export interface EmptyOptions {
   /** Where the memory is; `'cpu'` when absent. */
   device?: DeviceArgument;
-  /** Each element narrower than a byte gets its own byte, as in NumPy, instead of being packed. */
+  /** Each element narrower than a byte gets its own byte, as in NumPy, instead of being packed. The default is false. */
   padded?: boolean;
   /**
    * Allocates memory for `describeTensor(x)` of `dlpack/shared`: on `'cuda'`, and on Linux on

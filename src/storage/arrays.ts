@@ -21,11 +21,11 @@ export interface FromOptions<D extends DType> {
 export interface WrapOptions<D extends DType> extends FromOptions<D> {
   /** In elements; row-major when absent. */
   strides?: readonly number[];
-  /** Bytes from the start of the array to the first element. */
+  /** Bytes from the start of the array to the first element; 0 when absent. */
   byteOffset?: number;
-  /** true: the tensor cannot be written, but the array still can. */
+  /** true: the tensor cannot be written, but the array still can. The default is false. */
   readonly?: boolean;
-  /** Each element narrower than a byte has its own byte, as in NumPy, instead of being packed. */
+  /** Each element narrower than a byte has its own byte, as in NumPy, instead of being packed. The default is false. */
   padded?: boolean;
 }
 

@@ -9,9 +9,9 @@ import { CallMode } from './wire-layout.js';
 
 /** What a structural comparison looks at. */
 export interface StructuralOptions {
-  /** Free variables may be mapped to each other. */
+  /** true: free variables may be mapped to each other. The default is false. */
   mapFreeVariables?: boolean;
-  /** Do not read the elements of tensors. */
+  /** true: does not read the elements of tensors. The default is false. */
   skipTensorContent?: boolean;
 }
 

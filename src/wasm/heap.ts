@@ -24,7 +24,7 @@ import { callModule, type WasmAddress, type WasmExports, WasmModule } from './mo
 
 /** The size of the module's addresses. */
 export interface WasmHeapOptions {
-  /** true: the module has 64-bit memory (wasm64). */
+  /** true: the module has 64-bit memory (wasm64). The default is false. */
   memory64?: boolean;
 }
 
@@ -42,7 +42,7 @@ export interface TensorAtOptions<D extends DType = DType> {
   dtype: D;
   /** In elements; row-major when absent. */
   strides?: readonly number[];
-  /** true: the tensor refuses writes. */
+  /** true: the tensor refuses writes. The default is false. */
   readonly?: boolean;
   /** Called once when the last owner is disposed. Absent for memory that lives as long as the module. */
   release?: () => void;
@@ -52,7 +52,10 @@ export interface TensorAtOptions<D extends DType = DType> {
 export interface ImportManagedOptions {
   /** false: the address is of a `DLManagedTensor` without a version. */
   versioned?: boolean;
-  /** true: the tensor refuses writes, even if the struct does not say so. A `DLManagedTensor` cannot say so. */
+  /**
+   * true: the tensor refuses writes, even if the struct does not say so. A `DLManagedTensor` cannot say so. The default is
+   * false.
+   */
   readonly?: boolean;
   /** Called once in place of the deleter, which it calls. For modules that do not export their table of functions. */
   release?: () => void;
@@ -62,7 +65,7 @@ export interface ImportManagedOptions {
 export interface ExportManagedOptions {
   /** false: writes a `DLManagedTensor` without a version, which older consumers take. It cannot say read-only. */
   versioned?: boolean;
-  /** true: always copy; false: never copy, throw instead; null: copy elements outside the module's memory. */
+  /** true: always copy; false: never copy, throw instead; null (default): copy elements outside the module's memory. */
   copy?: boolean | null;
 }
 

@@ -22,9 +22,9 @@ export interface FromGPUBufferOptions<D extends DType> {
   shape: readonly number[];
   /** In elements; row-major when absent. */
   strides?: readonly number[];
-  /** Bytes from the start of the buffer to the first element. */
+  /** Bytes from the start of the buffer to the first element; 0 when absent. */
   byteOffset?: number;
-  /** true: the tensor refuses writes. */
+  /** true: the tensor refuses writes. The default is false. */
   readonly?: boolean;
   /** Called once, when the last owner releases the tensor: `() => buffer.destroy()`. The caller keeps the buffer otherwise. */
   release?: () => void;

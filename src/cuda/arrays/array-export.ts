@@ -20,9 +20,9 @@ import { formatTypeString } from './typestr.js';
 
 /** How a tensor is exported. */
 export interface CudaArrayExportOptions {
-  /** The version of the interface, 0 to 3. Before 3 it names no stream, so the call waits for work on the tensor. */
+  /** The version of the interface, 0 to 3; 3 when absent. Before 3 it names no stream, so the call waits for work on the tensor. */
   version?: 0 | 1 | 2 | 3;
-  /** false: neither waits nor names a stream, so the program must order the work itself. */
+  /** false: neither waits nor names a stream, so the program must order the work itself. The default is true. */
   sync?: boolean;
   /** Marks which elements are valid: a tensor on a device that broadcasts to the shape. Since version 1. */
   mask?: TensorView;

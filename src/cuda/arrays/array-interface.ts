@@ -32,7 +32,7 @@ export interface CudaArrayOptions {
    * `'bfloat16'` for `'<V2'`, or be `'uint8'`, which adds a last axis with the bytes of each element.
    */
   dtype?: DType;
-  /** false: does not wait for the producer's stream. */
+  /** false: does not wait for the producer's stream. The default is true. */
   sync?: boolean;
   /** The device of an array without elements, whose address means nothing; `'cuda:0'` by default. */
   device?: Device;

@@ -18,9 +18,9 @@ import { whenDone } from './wait.js';
 export interface StreamOptions {
   /** The default is `'cuda:0'`. */
   device?: Device;
-  /** Lower numbers run first; 0 is the lowest priority. */
+  /** Lower numbers run first; 0, the lowest priority, when absent. */
   priority?: number;
-  /** true: ordered with the legacy default stream, which is the default for streams of the CUDA runtime. */
+  /** true: ordered with the legacy default stream, as streams of the CUDA runtime are by default. Here it is false when absent. */
   blocking?: boolean;
 }
 

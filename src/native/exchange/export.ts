@@ -22,9 +22,9 @@ import { reportCopy } from './report-copy.js';
 
 /** Which struct is made, and whether the elements are copied. */
 export interface ExportOptions {
-  /** false: exports a legacy `DLManagedTensor`, which cannot carry flags. */
+  /** false: exports a legacy `DLManagedTensor`, which cannot carry flags. The default is true. */
   versioned?: boolean;
-  /** true: always copy; false: never copy, throw instead; null: copy only memory that native code cannot keep. */
+  /** true: always copy; false: never copy, throw instead; null (default): copy only memory that native code cannot keep. */
   copy?: boolean | null;
 }
 

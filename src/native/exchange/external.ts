@@ -9,7 +9,7 @@ import { checkTensor } from './export.js';
 
 /** Whether the external may hold a copy. */
 export interface ExternalOptions {
-  /** true: always copy; false: never copy, throw instead; null: copy only memory that native code cannot keep. */
+  /** true: always copy; false: never copy, throw instead; null (default): copy only memory that native code cannot keep. */
   copy?: boolean | null;
 }
 

@@ -15,7 +15,7 @@ import { ImportRequest, TensorResult, WireHeader } from '../wire/wire-layout.js'
 
 /** Which struct lies at the address. */
 export interface ImportOptions {
-  /** false: the address points to a legacy `DLManagedTensor`. */
+  /** false: the address points to a legacy `DLManagedTensor`. The default is true. */
   versioned?: boolean;
 }
 

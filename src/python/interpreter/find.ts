@@ -10,14 +10,14 @@ const { join } = node.path;
 
 /** Which Python runs, and how. Only the first call of `python()` in a process may choose. */
 export interface PythonOptions {
-  /** A Python executable. */
+  /** A Python executable. The default is that of the virtual environment, else `python3` on the PATH. */
   executable?: string;
   /** A virtual environment. The default is `VIRTUAL_ENV`, then `.venv` in the working folder. */
   venv?: string;
-  /** The shared library of Python itself. */
+  /** The shared library of Python itself. The default is the one that the executable names. */
   library?: string;
   /**
-   * Which side handles the signals of the process. `'javascript'`: handlers that Python code or a library installs are
+   * Which side handles the signals of the process. `'javascript'` (default): handlers that Python code or a library installs are
    * removed again. `'python'`: they stay, and process.on('SIGTERM'), Ctrl-C or WebAssembly traps may stop working.
    */
   signals?: 'javascript' | 'python';

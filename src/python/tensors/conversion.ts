@@ -17,7 +17,7 @@ export type TensorSource = TensorView | DLPackSource;
 
 /** Whether the elements are copied. */
 export interface TensorOptions {
-  /** true: always copy; false: never copy, throw instead; null: copy only when needed. */
+  /** true: always copy; false: never copy, throw instead; null (default): copy only when needed. */
   copy?: boolean | null;
 }
 

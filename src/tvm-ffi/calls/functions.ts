@@ -24,7 +24,7 @@ import { CallMode } from '../wire-layout.js';
 
 /** What happens when there is no such function. */
 export interface GetGlobalOptions {
-  /** Return null for a name that is not registered instead of throwing. */
+  /** true: returns null for a name that is not registered instead of throwing. The default is false. */
   allowMissing?: boolean;
 }
 
@@ -90,7 +90,7 @@ function addressOfObject(value: unknown): number | null {
 
 /** What happens when there is one already. */
 export interface RegisterOptions {
-  /** Replace a function of the same name. */
+  /** true: replaces a function of the same name instead of throwing. The default is false. */
   override?: boolean;
 }
 

@@ -15,9 +15,9 @@ import { findType } from './types.js';
 
 /** What native code may use of the objects of a class. */
 export interface RegisterObjectOptions {
-  /** The properties that native code can read and set as fields. */
+  /** The properties that native code can read and set as fields; none when absent. */
   fields?: readonly string[];
-  /** The methods that native code can call. */
+  /** The methods that native code can call; none when absent. */
   methods?: readonly string[];
 }
 
