@@ -54,6 +54,7 @@ function runC(text: string, flags: readonly string[], isProgram: boolean): strin
 const cOf = (page: string): string => pageOf(page).split('```c\n')[1]?.split('```')[0] ?? '';
 
 testWith(noCompiler, 'the check of structs in the guide takes sound ones and refuses all others', () => {
+  const ones = Array(65).fill(1).join();
   const calls: readonly [arguments_: string, isSound: boolean][] = [
     ['&memory, 2, AXES(2, 3), AXES(3, 1), 0', true],
     ['&memory, 2, AXES(2, 3), NULL, 0', true],
@@ -63,13 +64,15 @@ testWith(noCompiler, 'the check of structs in the guide takes sound ones and ref
     ['&memory, 2, AXES(4, 3), AXES(0, 1), 0', true],
     ['NULL, 1, AXES(2), AXES(1), 0', false],
     ['&memory, -1, AXES(2), AXES(1), 0', false],
-    ['&memory, 65, AXES(2), AXES(1), 0', false],
+    [`&memory, 65, AXES(${ones}), AXES(${ones}), 0`, false],
     ['&memory, 1, NULL, NULL, 0', false],
     ['&memory, 2, AXES(2, -3), AXES(3, 1), 0', false],
     ['&memory, 1, AXES(3), AXES(INT64_MAX), 0', false],
     ['&memory, 1, AXES(2), AXES(INT64_MIN), 0', false],
+    ['&memory, 1, AXES(2), AXES(INT64_C(1) << 62), 0', false],
     ['&memory, 1, AXES(INT64_MAX), AXES(1), 0', false],
     ['&memory, 1, AXES(2), AXES(1), UINT64_MAX', false],
+    ['&memory, 1, AXES(2), AXES(1), UINT64_C(1) << 63', false],
     ['&memory, 3, AXES(INT64_C(1) << 31, INT64_C(1) << 31, 4), NULL, 0', false],
   ];
   const output = runC(
