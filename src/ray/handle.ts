@@ -52,7 +52,7 @@ export type ActorHandle<T> = {
 
 /** The reference that a call returned, or the references if it has another number of results than one. */
 export function resultsOf(started: PyObject, numReturns = 1): PyObject | PyObject[] {
-  return numReturns === 1 ? started : [...(started as Iterable<PyObject>)];
+  return numReturns === 1 ? started : [...((started ?? []) as Iterable<PyObject>)]; // Ray has None for no results
 }
 
 /** The calls of one handle that Ray has not got yet. Threads of the pool alone would not keep their order. */

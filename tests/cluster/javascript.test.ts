@@ -95,6 +95,7 @@ testWith(rayMissing, 'a handle is an object of JavaScript everywhere', async () 
   const both = (await counter.echo.options(options).remote('a', 'b')) as unknown as ObjectRef<string>[];
   equal(await get(both), ['a', 'b']);
   equal(getSync(counter.echo.options(options).remoteSync(1, 2) as unknown as ObjectRef<number>[]), [1, 2]);
+  equal((await counter.add.options({ numReturns: 0 }).remote(0)) as unknown, []);
   throws('TypeError', "did you mean 'numReturns'", () => counter.add.options({ numReturn: 2 } as never));
   let inner: ActorHandle<workers.Counter> | null = null;
   scope(() => {
