@@ -60,7 +60,8 @@ const char* Resolve(const ApiBase* base) {
 
 // Makes what every session needs.
 const char* Prepare() {
-  // From 1.29 on the library reports models and runs to its maker, unless this variable exists when it starts.
+  // From 1.29 on the library reports models and runs to its maker, unless this variable is 1 when it starts. A program
+  // that wants the reports sets another value.
   platform::SetDefaultVariable("ORT_DISABLE_TELEMETRY", "1");
   const char* problem = Take(library.CreateEnv(kFatalOnly, "dlpack", &library.env), "CreateEnv");
   if (problem == nullptr) {
