@@ -4,6 +4,7 @@
  */
 
 import { Bytes, bufferOf, SharedBuffer } from '../../base/primordials.js';
+import { ensureRoom } from '../../base/stack.js';
 import { native } from '../load/load.js';
 import { pinNew } from './pin-buffer.js';
 import type { NativeStorage } from './storage.js';
@@ -19,6 +20,7 @@ export function usesSharedBuffers(): boolean {
 
 /** Memory of zeros; null when there is no SharedArrayBuffer of this size. Native memory may be larger. */
 export function allocateShared(nbytes: number): NativeStorage | null {
+  ensureRoom(); // because only calls release the pin
   const binding = native();
   binding.runReleased(); // so that a loop in one tick does not keep what it released
   let whole: Uint8Array;
