@@ -333,5 +333,6 @@ test('a tensor of a call that finds the stack full does not stay', async () => {
   for (let round = 0; round < 20; round++) descend({ calls: 0 });
   ok(full > 0, 'no call found the stack full');
   Tensor.empty([3], 'int8').dispose();
-  ok(await collectUntil(() => liveCounts().storages <= before), `${liveCounts().storages - before} stay`);
+  // Hundreds stayed without the list. The collector of JavaScriptCore takes any word on the stack for a pointer, and may keep one.
+  ok(await collectUntil(() => liveCounts().storages <= before + 3), `${liveCounts().storages - before} stay`);
 });

@@ -326,7 +326,8 @@ testWith(pythonMissing, 'an asynchronous call that starts while another one star
   await run();
   const before = count() as unknown as number;
   for (let i = 0; i < 5; i++) await run();
-  ok(await settleUntil(() => (count() as unknown as number) <= before), 'contexts of earlier calls stay behind');
+  // Each call would leave one or more. The collector of JavaScriptCore may keep a few of those before for as long as it likes.
+  ok(await settleUntil(() => (count() as unknown as number) < before + 5), 'contexts of earlier calls stay behind');
 });
 
 testWith(pythonMissing, 'a refused capsule whose destructor runs Python code', () => {
