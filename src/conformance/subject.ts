@@ -2,6 +2,7 @@
 
 import type { DLDevice } from '../device.js';
 import { ArgumentTypeError, ArgumentValueError } from '../errors.js';
+import type { LinearMemory } from '../storage/wasm-storage.js';
 import type { Recipe } from './recipes.js';
 
 const forms = ['buffer', 'external', 'gpuBuffer'] as const;
@@ -87,7 +88,7 @@ export interface ProducerSubject {
    * @param recipe - The dtype, the shape and the elements.
    * @param memory - The memory, which has the elements already.
    */
-  wrap?(recipe: Recipe, memory: ArrayBuffer | SharedArrayBuffer | WebAssembly.Memory): object | null;
+  wrap?(recipe: Recipe, memory: ArrayBuffer | SharedArrayBuffer | LinearMemory): object | null;
   /**
    * Makes a tensor whose memory must not be written; null if the library has none.
    *
