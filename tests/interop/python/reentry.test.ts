@@ -327,7 +327,8 @@ testWith(pythonMissing, 'an asynchronous call that starts while another one star
   const before = count() as unknown as number;
   for (let i = 0; i < 5; i++) await run();
   // Each call would leave one or more. The collector of JavaScriptCore may keep a few of those before for as long as it likes.
-  ok(await settleUntil(() => (count() as unknown as number) < before + 5), 'contexts of earlier calls stay behind');
+  const spare = runtime === 'bun' ? 4 : 0;
+  ok(await settleUntil(() => (count() as unknown as number) <= before + spare), 'contexts of earlier calls stay behind');
 });
 
 testWith(pythonMissing, 'a refused capsule whose destructor runs Python code', () => {
