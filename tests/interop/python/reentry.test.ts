@@ -328,7 +328,10 @@ testWith(pythonMissing, 'an asynchronous call that starts while another one star
   for (let i = 0; i < 5; i++) await run();
   // Each call would leave one or more. The collector of JavaScriptCore may keep a few of those before for as long as it likes.
   const spare = runtime === 'bun' ? 4 : 0;
-  ok(await settleUntil(() => (count() as unknown as number) <= before + spare), 'contexts of earlier calls stay behind');
+  ok(
+    await settleUntil(() => (count() as unknown as number) <= before + spare),
+    'contexts of earlier calls stay behind',
+  );
 });
 
 testWith(pythonMissing, 'a refused capsule whose destructor runs Python code', () => {
