@@ -125,9 +125,11 @@ for (let i = 0; i < ROUNDS; i++) {
 }
 const over = (name: Name, read: (one: Round) => number | undefined): number =>
   median((rounds.get(name) ?? []).map((one) => read(one) ?? Number.NaN));
+const ratesOf = (name: Name): number[] => (rounds.get(name) ?? []).map(({ rate }) => rate);
 const rows = names.map((name) => {
   const cells = [
     shown(over(name, ({ rate }) => rate)),
+    `${shown(Math.min(...ratesOf(name)))} to ${shown(Math.max(...ratesOf(name)))}`,
     shown(over(name, ({ p50 }) => p50)),
     shown(over(name, ({ p99 }) => p99)),
     shown(
@@ -153,7 +155,7 @@ for (const count of AT_ONCE) {
 
 const [single, batched, one, two, child] = names as [Name, Name, Name, Name, Name];
 const ratio = (own: Name, other: Name): number =>
-  median((rounds.get(own) ?? []).map(({ rate }, i) => rate / ((rounds.get(other) ?? [])[i]?.rate ?? Number.NaN)));
+  median(ratesOf(own).map((rate, i) => rate / (ratesOf(other)[i] ?? Number.NaN)));
 const calls = runDriver<{ ours: number[]; theirs: number[] }>('server-call', Math.min(3, ROUNDS), {
   args: [python, scripts],
 });
@@ -185,9 +187,10 @@ Each request is one raw image of 224 × 224 × 3 bytes, 150 KB, and the answer i
 convolutions, which uses one thread for each call. Nothing is decoded. Fifty connections send requests for ${SECONDS} seconds, in ${ROUNDS} rounds of all servers by turns. The
 client runs on the same machine. FastAPI and the children run each image alone. Figures are medians over the rounds: answers in a
 second, latency in milliseconds, the delay of Node's event loop in milliseconds, and the memory of all processes of the server in MB.
+In some rounds one of FastAPI's two workers takes all connections, and they are as fast as one.
 
-| server | answers a second | median | 99 % | loop, 99 % | loop, longest | memory |
-|---|---|---|---|---|---|---|
+| server | answers a second | all rounds | median | 99 % | loop, 99 % | loop, longest | memory |
+|---|---|---|---|---|---|---|---|
 ${rows.join('\n')}
 
 One image at a time, by the number of calls of the model at once (\`CONCURRENCY\`), one round of each:

@@ -38,7 +38,7 @@ const run = async (pixels: Tensor): Promise<Tensor> => {
 
 const batches = new Batches(run, {
   size: Number(process.env.SIZE ?? 16),
-  deadline: Number(process.env.DEADLINE ?? 5),
+  deadline: Number(process.env.DEADLINE ?? 1),
   concurrency,
   limit: Number(process.env.LIMIT ?? 256),
 });
