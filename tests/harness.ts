@@ -12,10 +12,14 @@ export interface Counts {
   failed: number;
   skipped: number;
 }
+/** What this system or runtime cannot do, whatever is installed. */
+class Impossible {
+  constructor(readonly why: string) {}
+}
 interface Registered {
   readonly name: string;
   readonly body: Body;
-  readonly skip: string | false;
+  readonly skip: string | Impossible | false;
 }
 
 const tests: Registered[] = [];
@@ -26,8 +30,14 @@ export function test(name: string, body: Body): void {
   if (tests.length === 1) setTimeout(() => void runAll(), 0);
 }
 
-/** Registers a test that needs something; `missing` names it if it is absent. If CI is set, a missing counterpart is a failure. */
-export function testWith(missing: string | false, name: string, body: Body): void {
+/** For {@link testWith}: false if this system or runtime can run the test, and otherwise why it never can. */
+export const unless = (isPossible: boolean, why: string): Impossible | false => !isPossible && new Impossible(why);
+
+/**
+ * Registers a test that needs something; `missing` names it if it is absent. If CI is set, a missing counterpart is a failure.
+ * A test that is not possible here ({@link unless}) is skipped, with CI, too.
+ */
+export function testWith(missing: string | Impossible | false, name: string, body: Body): void {
   test(name, body);
   const registered = tests.pop() as Registered;
   tests.push({ ...registered, skip: missing });
@@ -43,9 +53,9 @@ const environment = scope.process?.env ?? scope.testEnvironment ?? {};
 async function runAll(): Promise<void> {
   const count: Counts = { passed: 0, failed: 0, skipped: 0 };
   for (const { name, body, skip } of tests) {
-    if (skip !== false && !environment.CI) {
+    if (skip instanceof Impossible || (skip !== false && !environment.CI)) {
       count.skipped++;
-      console.log(`skip ${name}: ${skip}`);
+      console.log(`skip ${name}: ${skip instanceof Impossible ? skip.why : skip}`);
       continue;
     }
     try {

@@ -7,15 +7,17 @@ import { testWith } from '../harness.js';
 import { checkReport, oneAdapter, runPages, tools } from './run.js';
 import { importMap, type Report, root } from './server.js';
 
+const lacks = (library: string): string | false =>
+  !existsSync(join(root, '.libraries/node_modules', library)) && `${library} in .libraries`;
 const path = tools.findBrowser();
 const missing = path === null ? tools.browserMissing : false;
-const hasModels = existsSync(join(root, '.libraries/node_modules/onnxruntime-web'));
-const hasRecipes = existsSync(join(root, '.libraries/node_modules/three'));
-const files = [
-  'browser/gpu/images.page.js',
-  ...(hasModels ? ['browser/libraries/camera.page.js'] : []),
-  ...(hasRecipes ? ['browser/libraries/recipes.page.js'] : []),
+/** The pages, and what is missing for each; false if it is there. */
+const pages: readonly (readonly [file: string, missing: string | false])[] = [
+  ['browser/gpu/images.page.js', missing],
+  ['browser/libraries/camera.page.js', missing || lacks('onnxruntime-web')],
+  ['browser/libraries/recipes.page.js', missing || lacks('three')],
 ];
+const files = pages.filter(([, lack]) => lack === false).map(([file]) => file);
 const libraries = {
   'three/webgpu': '/.libraries/node_modules/three/build/three.webgpu.js',
   mediabunny: '/.libraries/node_modules/mediabunny/dist/bundles/mediabunny.mjs',
@@ -31,6 +33,6 @@ testWith(missing, 'a browser runs the tests of images', async () => {
   );
 });
 
-for (const file of files) {
-  testWith(missing, `in a browser: ${file.replace('.page.js', '')}`, () => checkReport(reports, file));
+for (const [file, lack] of pages) {
+  testWith(lack, `in a browser: ${file.replace('.page.js', '')}`, () => checkReport(reports, file));
 }

@@ -12,7 +12,7 @@ import { Tensor } from 'dlpack';
 import { writeNpy } from 'dlpack/files';
 import { equal, ok } from '../assert.js';
 import { runtimeArgs } from '../child.js';
-import { runtime, test } from '../harness.js';
+import { runtime, testWith, unless } from '../harness.js';
 
 const script = fileURLToPath(new URL('./children/limited.js', import.meta.url));
 const forbid = fileURLToPath(new URL('../../../tests/faults/children/forbid.py', import.meta.url));
@@ -111,12 +111,8 @@ const table: Readonly<Record<string, Limit>> = {
 };
 
 for (const [name, { missing, shell, expected }] of Object.entries(table)) {
-  test(`limits: ${name}`, async () => {
-    const reason = process.platform === 'linux' ? missing : 'limits of Linux';
-    if (reason !== false) {
-      console.log(`skip limits: ${name}: needs ${reason}`);
-      return;
-    }
+  const lacks = process.platform === 'linux' ? missing : 'limits of Linux';
+  testWith(unless(lacks === false, `needs ${lacks}`), `limits: ${name}`, async () => {
     const folder = mkdtempSync(join(tmpdir(), 'dlpack-limits-'));
     try {
       chmodSync(folder, 0o777);

@@ -4,7 +4,7 @@ import { request } from 'node:http';
 import { createRequire } from 'node:module';
 import { fileURLToPath } from 'node:url';
 import { equal, ok } from '../assert.js';
-import { testWith } from '../harness.js';
+import { testWith, unless } from '../harness.js';
 import { makeProject, meansModel, missing, type Started, start } from './server-project.js';
 
 interface Sharp {
@@ -27,8 +27,8 @@ async function post(url: string, body: Uint8Array | string): Promise<readonly [n
 
 /** A test with the example server, which ends with 0 when it is asked to. */
 const serverTest = (name: string, body: (server: Started) => Promise<void>) => {
-  if (process.platform === 'win32') return;
-  testWith(missing, `the example server: ${name}`, async () => {
+  const lacks = unless(process.platform !== 'win32', 'Windows cannot ask a process to end') || missing;
+  testWith(lacks, `the example server: ${name}`, async () => {
     const folder = makeProject(meansModel(8));
     try {
       const server = await start(process.execPath, ['main.js', 'model.onnx'], folder);

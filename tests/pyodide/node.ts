@@ -2,7 +2,7 @@
 
 import { existsSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { runtime, testWith } from '../harness.js';
+import { runtime, testWith, unless } from '../harness.js';
 import { type Counterpart, load, type Pyodide } from './load.js';
 
 const root = new URL('../../../.pyodide/node_modules/', import.meta.url);
@@ -13,7 +13,7 @@ function missing({ pyodide, numpy }: Counterpart): string | false {
   return absent === undefined ? false : `${absent} in .pyodide`;
 }
 
-/** A function that registers tests with one Pyodide, which the first of them starts; null where the runtime is too new for it. */
+/** A function that registers tests with one Pyodide, which the first of them starts. */
 export function testsWith(counterpart: Counterpart) {
   let started: Promise<Pyodide> | undefined;
   const read = async (path: string) => Uint8Array.from(readFileSync(fileURLToPath(new URL(path, root))));
@@ -21,11 +21,9 @@ export function testsWith(counterpart: Counterpart) {
     started ??= load(counterpart, root.href, read);
     return started;
   };
+  const lacks = unless(runtime === 'node', 'Pyodide is tested in Node and in pages') || missing(counterpart);
   return (name: string, body: (pyodide: Pyodide) => void | Promise<void>): void => {
-    if (runtime !== 'node') console.log(`skip ${name}: Pyodide is tested in Node and in pages`);
-    testWith(missing(counterpart), name, async () => {
-      if (runtime === 'node') await body(await start());
-    });
+    testWith(lacks, name, async () => body(await start()));
   };
 }
 

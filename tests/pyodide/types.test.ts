@@ -5,7 +5,7 @@ import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { equal } from '../assert.js';
-import { runtime, testWith } from '../harness.js';
+import { runtime, testWith, unless } from '../harness.js';
 import { counterparts } from './load.js';
 
 const root = fileURLToPath(new URL('../../../', import.meta.url));
@@ -35,11 +35,10 @@ export { sources, y };
 
 const versions = Object.values(counterparts).map(({ pyodide }) => pyodide);
 const absent = versions.find((name) => !existsSync(join(root, '.pyodide/node_modules', name)));
-const missing = runtime === 'node' && absent !== undefined && `${absent} in .pyodide`;
-const name = 'a PyProxy of every Pyodide is a source, and a Pyodide can be attached';
+const missing =
+  unless(runtime === 'node', 'types do not depend on the runtime') || (absent !== undefined && `${absent} in .pyodide`);
 
-testWith(missing, name, () => {
-  if (runtime !== 'node') return console.log(`skip ${name}: types do not depend on the runtime`);
+testWith(missing, 'a PyProxy of every Pyodide is a source, and a Pyodide can be attached', () => {
   const folder = mkdtempSync(join(root, 'build/pyodide-types-')); // where `dlpack` is this package
   try {
     const files = versions.map((pyodide) => `${pyodide}.ts`);

@@ -5,15 +5,16 @@ import { Tensor } from 'dlpack';
 import { fromVideoFrame } from 'dlpack/adapters';
 import { fromImage, toCanvas } from 'dlpack/webgpu';
 import { equal, ok, rejects, throws } from '../../assert.js';
-import { testWith } from '../../harness.js';
+import { testWith, unless } from '../../harness.js';
 import { newDevice, noAdapter, type TestDevice, uncaptured } from '../../webgpu/device.js';
 import { checkImage, pixelsOf } from '../../webgpu/images.js';
 
 const found = await newDevice();
 const missing = found === null ? noAdapter : false;
 const device = found as TestDevice;
-/** Firefox 153 neither imports videos into WebGPU nor copies them to a texture, so these tests are for other browsers. */
-const testVideo: typeof testWith = navigator.userAgent.includes('Firefox') ? () => {} : testWith;
+const isFirefox = navigator.userAgent.includes('Firefox');
+const videoMissing =
+  unless(!isFirefox, 'Firefox 153 neither imports videos into WebGPU nor copies them to a texture') || missing;
 const image = pixelsOf(24, 16);
 const data = new ImageData(image.data as Uint8ClampedArray<ArrayBuffer>, image.width, image.height);
 
@@ -56,7 +57,7 @@ testWith(missing, 'ImageData, ImageBitmap, canvases and elements', async () => {
   }
 });
 
-testVideo(missing, 'a VideoFrame, which may be closed at once, and a closed one is refused', async () => {
+testWith(videoMissing, 'a VideoFrame, which may be closed at once, and a closed one is refused', async () => {
   const frame = frameOf();
   const x = fromImage(frame, { ...options, device });
   const y = await fromVideoFrame(frame, { ...options, device });
@@ -67,7 +68,7 @@ testVideo(missing, 'a VideoFrame, which may be closed at once, and a closed one 
   await rejects('BufferError', 'close', fromVideoFrame(frame, { device }));
 });
 
-testVideo(missing, 'a video element', async () => {
+testWith(videoMissing, 'a video element', async () => {
   const canvas = document.createElement('canvas');
   canvas.width = 32;
   canvas.height = 32;

@@ -3,13 +3,13 @@
 import { Tensor } from 'dlpack';
 import { equal, ok } from '../../assert.js';
 import { marked, unlike } from '../../docs/programs.js';
-import { testWith } from '../../harness.js';
+import { testWith, unless } from '../../harness.js';
 import { newDevice, noAdapter, type TestDevice, uncaptured } from '../../webgpu/device.js';
 
 const device = await newDevice();
 const missing = device === null ? noAdapter : false;
-/** The WebGPU of Firefox takes no videos. */
-const testVideo: typeof testWith = navigator.userAgent.includes('Firefox') ? () => {} : testWith;
+const videoMissing =
+  unless(!navigator.userAgent.includes('Firefox'), 'the WebGPU of Firefox takes no videos') || missing;
 
 const page = await (await fetch('/docs/how-to/three-and-video.md')).text();
 const [three = '', video = ''] = [...page.matchAll(/^```js fragment.*\n([\s\S]*?)^```$/gm)].map(
@@ -44,7 +44,7 @@ interface Recipes {
   writeVideo(tensors: Iterable<Tensor>, size: readonly [number, number]): Promise<Blob>;
 }
 
-testVideo(missing, 'mediabunny: tensors become a video file, and its frames tensors', async () => {
+testWith(videoMissing, 'mediabunny: tensors become a video file, and its frames tensors', async () => {
   const { readVideo, writeVideo } = (await run(video)) as Recipes;
   const gpuDevice = device as TestDevice;
   const colours = [[1, 0, 0], [0, 1, 0], [0, 0, 1]]; // biome-ignore format: a table

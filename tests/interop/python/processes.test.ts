@@ -3,11 +3,15 @@
 import { Tensor } from 'dlpack';
 import { equal, ok } from '../../assert.js';
 import { runChild } from '../../child.js';
-import { testWith } from '../../harness.js';
+import { testWith, unless } from '../../harness.js';
 import { probe, py, pythonMissing, raises, value } from './available.js';
 
 const numpy = probe('numpy');
 const mlDTypes = probe('ml_dtypes');
+const onWindows = process.platform === 'win32';
+const noSignals = unless(!onWindows, 'Windows has no signals');
+const noFork = unless(!onWindows, 'Windows does not fork');
+const noProc = unless(process.platform === 'linux', 'only Linux has /proc and these libraries');
 
 function child(...args: string[]): string {
   const { code, signal, output } = runChild(import.meta.url, './children/process.js', { args });
@@ -32,8 +36,7 @@ testWith(pythonMissing, 'Python keeps its handlers if the option says so', () =>
   ok(child('term', 'python').startsWith('9: Python'), child('term', 'python'));
 });
 
-testWith(pythonMissing, 'faulthandler says where Python crashed if Python keeps its handlers', () => {
-  if (process.platform === 'win32') return;
+testWith(noSignals || pythonMissing, 'faulthandler says where Python crashed if Python keeps its handlers', () => {
   const shown = child('crash', 'python');
   ok(shown.includes('Fatal Python error: Segmentation fault') && shown.includes('in read_nothing'), shown);
 });
@@ -53,17 +56,15 @@ testWith(
 );
 
 testWith(
-  pythonMissing,
+  noSignals || pythonMissing,
   'a signal that the JavaScript thread blocks stays blocked while a thread of the pool starts',
   () => {
-    if (process.platform === 'win32') return;
     const { code, signal, output } = runChild(import.meta.url, './children/pending-signal.js');
     equal([code, signal, output], [0, null, 'true true true 2\n']);
   },
 );
 
-testWith(pythonMissing, 'processes that Python starts on another thread do not block signals', async () => {
-  if (process.platform !== 'linux') return;
+testWith(noProc || pythonMissing, 'processes that Python starts on another thread do not block signals', async () => {
   const blocked = py.eval(
     'lambda: __import__("subprocess").check_output(["grep", "SigBlk", "/proc/self/status"], text=True)',
   );
@@ -71,16 +72,14 @@ testWith(pythonMissing, 'processes that Python starts on another thread do not b
 });
 
 for (const name of ['numpy', 'scipy', 'torch']) {
-  testWith(probe(name).missing, `processes start while ${name} computes, and it goes on`, () => {
-    if (process.platform === 'win32') return;
+  testWith(noFork || probe(name).missing, `processes start while ${name} computes, and it goes on`, () => {
     const { code, signal, output } = runChild(import.meta.url, './children/start-processes.js', { args: [name] });
     const ended = ['a worker', 'the main thread'].map((thread) => `${thread} and ${name} went on\n`);
     equal([code, signal, output], [0, null, ended.join('')]);
   });
 }
 
-testWith(numpy.missing, 'OpenBLAS has one thread, unless the program says how many', () => {
-  if (process.platform !== 'linux') return;
+testWith(noProc || numpy.missing, 'OpenBLAS has one thread, unless the program says how many', () => {
   const threads = (variable?: string, way = ''): string =>
     runChild(import.meta.url, './children/process.js', {
       args: ['blas', way],
