@@ -91,8 +91,9 @@ def is_readonly(source):
 
 def take_buffer(source):
     buffer = Buffer()
-    get_buffer(source, byref(buffer), STRIDES_AND_FORMAT)
     try:
+        # An interrupt may come after each call. PyBuffer_Release does nothing for a buffer that was not filled.
+        get_buffer(source, byref(buffer), STRIDES_AND_FORMAT)
         buffer.dtype = dtype_of(buffer)
         address = addressof(buffer)
         buffers[address] = buffer
@@ -169,12 +170,19 @@ class Tensor:
             raise BufferError(f'Expected dl_device (1, 0) for host memory but received {dl_device!r}')
         versioned = max_version is not None and max_version[0] >= 1
         sweep()
-        address = manage(self._key, versioned, bool(copy))
-        if address == 0:
-            raise BufferError('Expected max_version (1, 0) or newer: an older capsule cannot say that memory is read-only')
-        capsule = new_capsule(address, NEW if versioned else OLD, None)
-        offered.append(capsule)
-        return capsule
+        # An interrupt may come after each call, and would lose a result, so JavaScript writes the address here.
+        address, capsule = c_void_p(), None
+        try:
+            manage(self._key, versioned, bool(copy), addressof(address))
+            if not address.value:
+                raise BufferError('Expected max_version (1, 0) or newer: an older capsule cannot say that memory is read-only')
+            capsule = new_capsule(address.value, NEW if versioned else OLD, None)
+            offered.append(capsule)
+            return capsule
+        except BaseException:
+            if address.value and not any(capsule is one for one in offered):
+                delete(address.value, VERSIONED if versioned else 0)
+            raise
 
     def __dlpack_device__(self):
         return (1, 0)

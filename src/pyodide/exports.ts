@@ -5,7 +5,7 @@ import { fromDLPack } from '../from-dlpack.js';
 import type { DLPackSource } from '../protocol/managed.js';
 import type { Tensor } from '../tensor.js';
 import type { WasmHeap } from '../wasm/index.js';
-import { writeBuffer } from './py-buffer.js';
+import { wordsAt, writeBuffer } from './py-buffer.js';
 
 export class Exports {
   /** The tensors that Python has, by the keys of their objects. Python drops each key once. */
@@ -37,11 +37,12 @@ export class Exports {
   functions() {
     const tensorOf = (key: number): Tensor => this.#tensors.get(key) as Tensor;
     return {
-      /** A managed tensor; 0 where the struct cannot describe it. */
-      manage: (key: number, versioned: boolean, copy: boolean): number => {
+      /** Writes the address of a managed tensor to a cell; leaves it 0 where the struct cannot describe the tensor. */
+      manage: (key: number, versioned: boolean, copy: boolean, cell: number): void => {
         const tensor = tensorOf(key);
-        if (!versioned && !copy && tensor.isReadOnly) return 0;
-        return Number(this.heap().exportManaged(tensor, { versioned, copy: copy ? true : null }));
+        if (!versioned && !copy && tensor.isReadOnly) return;
+        const address = Number(this.heap().exportManaged(tensor, { versioned, copy: copy ? true : null }));
+        wordsAt(this.heap(), cell, 1)[0] = address;
       },
       describe: (key: number, address: number): void => writeBuffer(this.heap(), address, tensorOf(key), this.dtypes()),
       text: (key: number): string => `${tensorOf(key).dtype}[${tensorOf(key).shape.join(', ')}]`,

@@ -1,6 +1,6 @@
 /**
  * The private names of Pyodide, all of them in this file: `_module`, which has the memory and the table of functions of the
- * WebAssembly module. Where a Pyodide has no such name, public functions take its place (`isPrivate: false`): ctypes
+ * WebAssembly module. Where a Pyodide has no such name, public functions take its place: ctypes
  * allocates and makes function pointers, and a buffer of a bytearray is the whole memory.
  */
 

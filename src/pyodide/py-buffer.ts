@@ -18,7 +18,7 @@ const Field = {
 } as const;
 
 /** The words at an address. The array ends when the memory grows, so it is used at once. */
-function wordsAt(heap: WasmHeap, address: number, count: number): Int32Array {
+export function wordsAt(heap: WasmHeap, address: number, count: number): Int32Array {
   const words = heap.tensorAt(address, { shape: [count], dtype: 'int32' });
   const { data } = words;
   words.dispose();

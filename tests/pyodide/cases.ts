@@ -1,6 +1,6 @@
 /** What every Pyodide can do, without NumPy: buffers, capsules of our own tensors, lifetimes, growth and errors. */
 
-import { DLPACK, type DLPackProducer, fromDLPack, Tensor } from 'dlpack';
+import { DLPACK, type DLPackProducer, type DType, fromDLPack, Tensor } from 'dlpack';
 import { attach } from 'dlpack/pyodide';
 import { equal, ok, throws } from '../assert.js';
 import type { Pyodide, PyProxy } from './load.js';
@@ -206,7 +206,32 @@ class Old:
     equal(holds(pyodide, 'alive() is None'), true);
   });
 
+  test("a copy of a tensor in Python's memory has memory of its own", (pyodide) => {
+    const python = attach(pyodide);
+    using y = python.empty([3], 'int32').fill(1);
+    using copy = fromDLPack(python.toPython(y, { copy: true }), { copy: false });
+    copy.set(0, 9);
+    equal([copy.sharesMemory(y), y.toArray()], [false, [1, 1, 1]]);
+  });
+
   if (hasBuffers) {
+    test('memoryview(x) has the format and the bytes of every dtype that buffers have', (pyodide) => {
+      const python = attach(pyodide);
+      const names =
+        'bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 float32 float64 complex64 complex128';
+      const formats = '? b h i q B H I Q e f d Zf Zd'.split(' ');
+      for (const [i, dtype] of names.split(' ').entries()) {
+        using x = python.empty([2], dtype as DType).copyFrom(Tensor.from([1, 0], { dtype: dtype as DType }));
+        using bytes = Tensor.from([1, 0], { dtype: dtype as DType });
+        pyodide.globals.set('m', python.toPython(x));
+        equal(pyodide.runPython('m = memoryview(m); m.format'), formats[i], dtype);
+        const { buffer, byteOffset } = bytes.data as Uint8Array;
+        const text = new Uint8Array(buffer, byteOffset, bytes.nbytes).join(' ');
+        equal(pyodide.runPython("' '.join(map(str, m.tobytes()))"), text, dtype);
+      }
+      pyodide.runPython('del m');
+    });
+
     test('memoryview(x) has strides and a format, and keeps the tensor', (pyodide) => {
       const python = attach(pyodide);
       const y = python.empty([2, 3], 'float32').fill(1);

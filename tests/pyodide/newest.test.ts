@@ -22,7 +22,7 @@ test('a tensor that was never disposed gives its object back', async (pyodide) =
   ok(await collectUntil(() => pyodide.runPython('alive() is None')));
 });
 
-test('an interrupt in the middle loses nothing', (pyodide) => {
+test('an interrupt stops a producer, and Python goes on', (pyodide) => {
   attach(pyodide);
   const interrupts = new Uint8Array(1);
   pyodide.setInterruptBuffer(interrupts);
@@ -38,6 +38,65 @@ class Slow:
   pythonError('KeyboardInterrupt', () => fromDLPack(pyodide.runPython("Slow(array.array('f', [1]))")));
   pyodide.setInterruptBuffer(undefined);
   equal(fromDLPack(pyodide.runPython("array.array('f', [1])")).toArray(), [1]);
+});
+
+/** Raises KeyboardInterrupt at the count-th line or call of Python code, as an interrupt would, which never comes at a return. */
+const INTERRUPTED = `
+import sys
+remaining = 0
+def trace(frame, event, argument):
+    global remaining
+    if frame.f_code is stop.__code__: return None
+    if event == 'return': return trace
+    remaining -= 1
+    if remaining == 0:
+        sys.settrace(None)
+        raise KeyboardInterrupt
+    return trace
+def interrupt_at(count):
+    global remaining
+    remaining = count
+    sys.settrace(trace)
+def stop():
+    sys.settrace(None)
+    return remaining > 0`;
+
+test('an interrupt at any moment of an import loses nothing', (pyodide) => {
+  const python = attach(pyodide);
+  pyodide.runPython(INTERRUPTED);
+  const interruptAt = pyodide.globals.get('interrupt_at') as PyProxy & ((count: number) => void);
+  const stop = pyodide.globals.get('stop') as PyProxy & (() => boolean);
+  for (const kind of ['buffer', 'capsule']) {
+    let moments = 0;
+    for (let isOver = false; !isOver; ) {
+      pyodide.runPython("import array, gc, weakref; a = array.array('f', [1, 2]); alive = weakref.ref(a)");
+      const array = pyodide.globals.get('a') as PyProxy;
+      const x = fromDLPack(array);
+      const source: PyProxy = kind === 'buffer' ? array : python.toPython(x);
+      let imported: Tensor | null = null;
+      interruptAt(++moments);
+      try {
+        imported = fromDLPack(source);
+      } catch (error) {
+        ok((error as { type?: string }).type === 'KeyboardInterrupt', `${kind}, ${moments}: ${String(error)}`);
+      }
+      isOver = stop();
+      imported?.dispose();
+      x.dispose();
+      if (kind === 'capsule') source.destroy();
+      array.destroy();
+      const other: PyProxy = python.toPython(Tensor.from([1]));
+      pyodide.globals.set('z', other);
+      other.destroy();
+      // Python keeps the last error, with the variables of its functions.
+      pyodide.runPython(
+        "[sys.__dict__.pop(name, None) for name in ('last_exc', 'last_value', 'last_traceback')]; None",
+      );
+      pyodide.runPython('del a; z.__dlpack__(); gc.collect()');
+      ok(pyodide.runPython('alive() is None'), `${kind}, ${moments}`);
+    }
+    ok(moments > 10, `${kind}: ${moments}`);
+  }
 });
 
 test('JavaScript that Python calls may exchange tensors', (pyodide) => {

@@ -72,6 +72,17 @@ export function testNumPy(test: Test, isVersioned: boolean): void {
     pyodide.runPython('del b');
   });
 
+  test('half and complex numbers arrive by the buffer protocol, too', (pyodide) => {
+    attach(pyodide);
+    for (const dtype of ['float16', 'complex64', 'complex128']) {
+      using x = fromDLPack(pyodide.runPython(`a = np.arange(3).astype('${dtype}'); memoryview(a)`), { copy: false });
+      using same = fromDLPack(pyodide.runPython('a'), { copy: false });
+      equal([x.dtype, x.sharesMemory(same), x.toArray()], [dtype, true, same.toArray()]);
+    }
+    const records = "np.zeros(3, dtype=[('a', 'u1'), ('b', 'f4')])['b']";
+    throws('BufferError', 'strides of whole elements', () => fromDLPack(pyodide.runPython(`memoryview(${records})`)));
+  });
+
   test('a dtype that no tensor has is an error of Python, and NumPy goes on', (pyodide) => {
     attach(pyodide);
     pythonError('BufferError', () => fromDLPack(pyodide.runPython("np.array(['a'])")));
