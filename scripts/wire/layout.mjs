@@ -64,9 +64,16 @@ function typescriptMessage(message) {
   const { placed, bytes } = layOut(message);
   if (message.block !== undefined) return typescriptBlock(message, placed, bytes);
   // Slots begin at every second word, because some values need 16-byte alignment.
-  const words = `  /** The size of its slot. */\n  WORDS: ${roundUp(bytes, 16) / 8},`;
+  const size = roundUp(bytes, 16) / 8;
+  const words = `  /** The size of its slot. */\n  WORDS: ${size},`;
+  const places = [
+    message.isFollowed &&
+      `  /** The word after it, where values begin. */\n  end: (slot: number): number => slot + ${size},`,
+    message.isElement &&
+      `  /** The word of number \`i\` of those that follow each other from \`first\` on. */\n  at: (first: number, i: number): number => first + i * ${size},`,
+  ].filter(Boolean);
   const fields = placed.flatMap((field) => typescriptField(message, field));
-  return `/** ${message.comment} */\nexport const ${message.name} = {\n${[words, ...fields].join('\n')}\n};\n`;
+  return `/** ${message.comment} */\nexport const ${message.name} = {\n${[words, ...places, ...fields].join('\n')}\n};\n`;
 }
 
 /** A message in memory of its own, whose fields are all u32. */

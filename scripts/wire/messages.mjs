@@ -1,9 +1,10 @@
 // The wire between JavaScript and C++ as data: every message that a slot of the wire can hold, field by field. `npm run
 // wire` writes the TypeScript functions and the C++ structs from it. A field has one meaning. It has a name, a type, a
 // comment and, if it is an array, a length (0: the array follows the message). A field can have a place in bytes, too.
-// A message that is `isForeign` has its C++ struct elsewhere. Types: u32, i32, f64, u64, `address` of a
-// native object, which JavaScript only passes on, and `tensor`, a WireTensor whose shape and strides follow it. A message
-// with `at` has a place of its own instead of a slot, and one with `block` memory of its own, with that name.
+// Types: u32, i32, f64, u64, `address` of a native object, which JavaScript only passes on, and `tensor`, a WireTensor whose
+// shape and strides follow it. A message that is `isForeign` has its C++ struct elsewhere. Values begin after one that
+// `isFollowed`, and one that `isElement` stands in rows of its kind. A message with `at` has a place of its own instead of a
+// slot, and one with `block` memory of its own, with that name.
 
 import { cuda } from './cuda.mjs';
 import { python } from './python.mjs';

@@ -17,6 +17,7 @@ const object = ['object', 'u32', 'its handle'];
 const messages = [
   {
     name: 'Cell',
+    isElement: true,
     comment: 'A value for Python, by its kind.',
     fields: [
       ['kind', 'u32', 'a ValueKind'],
@@ -59,6 +60,7 @@ const messages = [
   },
   {
     name: 'ConsumeRequest',
+    isFollowed: true,
     comment: 'The tensor of a Python object.',
     fields: [
       ...outcome,

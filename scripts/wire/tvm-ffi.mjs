@@ -12,6 +12,7 @@ const stream = ['stream', 'u64', 'a stream handle'];
 const messages = [
   {
     name: 'Any',
+    isElement: true,
     isForeign: true,
     comment: 'A value of the ABI (TVMFFIAny): a type, and a payload that has several meanings.',
     fields: [
@@ -28,6 +29,7 @@ const messages = [
   },
   {
     name: 'CallRequest',
+    isFollowed: true,
     comment: 'A call. The arguments follow as values, and one more value for the result.',
     fields: [
       ['function', 'address', 'the address of the function'],
@@ -49,6 +51,7 @@ const messages = [
   },
   {
     name: 'CallbackRequest',
+    isFollowed: true,
     comment:
       'A call of a JavaScript function, pushed by native code. The arguments follow as values, and one for the result.',
     fields: [
@@ -61,6 +64,7 @@ const messages = [
   },
   {
     name: 'SettleRequest',
+    isFollowed: true,
     comment:
       'The outcome of an asynchronous call, pushed by native code. The result, or the error, follows as a value.',
     fields: [['isError', 'u32', '1: the value is an error']],
@@ -112,11 +116,13 @@ const messages = [
   },
   {
     name: 'SequenceRequest',
+    isFollowed: true,
     comment: 'Elements of an Array, List or Shape. They stay borrowed.',
     fields: [object, ['size', 'f64', 'the number of elements'], ['start', 'u32', 'the first element'], values, count],
   },
   {
     name: 'FieldRequest',
+    isFollowed: true,
     comment: 'A field of an object. Its value follows. It is read by its getter, and set by its type and index.',
     fields: [
       object,

@@ -55,6 +55,8 @@ export const Operation = {
 export const Cell = {
   /** The size of its slot. */
   WORDS: 2,
+  /** The word of number `i` of those that follow each other from `first` on. */
+  at: (first: number, i: number): number => first + i * 2,
   /** A ValueKind. */
   kind: (slot: number): number => u32[slot * 2] as number,
   setKind: (slot: number, value: number): void => {
@@ -221,6 +223,8 @@ export const ConversionRequest = {
 export const ConsumeRequest = {
   /** The size of its slot. */
   WORDS: 8,
+  /** The word after it, where values begin. */
+  end: (slot: number): number => slot + 8,
   /** 1: there is an exception. */
   failed: (slot: number): number => u32[slot * 2] as number,
   setFailed: (slot: number, value: number): void => {

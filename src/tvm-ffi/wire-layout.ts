@@ -21,6 +21,8 @@ export const CallMode = {
 export const Any = {
   /** The size of its slot. */
   WORDS: 2,
+  /** The word of number `i` of those that follow each other from `first` on. */
+  at: (first: number, i: number): number => first + i * 2,
   /** A Type of src/tvm-ffi/codec/any.ts, or the number of a class. */
   type: (slot: number): number => i32[slot * 2] as number,
   setType: (slot: number, value: number): void => {
@@ -72,6 +74,8 @@ export const Any = {
 export const CallRequest = {
   /** The size of its slot. */
   WORDS: 8,
+  /** The word after it, where values begin. */
+  end: (slot: number): number => slot + 8,
   /** The address of the function. */
   function: (slot: number): number => f64[slot] as number,
   setFunction: (slot: number, value: number): void => {
@@ -133,6 +137,8 @@ export const CallRequest = {
 export const CallbackRequest = {
   /** The size of its slot. */
   WORDS: 4,
+  /** The word after it, where values begin. */
+  end: (slot: number): number => slot + 4,
   /** The address of an array with the arguments; 0: the arguments follow. */
   array: (slot: number): number => f64[slot] as number,
   setArray: (slot: number, value: number): void => {
@@ -164,6 +170,8 @@ export const CallbackRequest = {
 export const SettleRequest = {
   /** The size of its slot. */
   WORDS: 2,
+  /** The word after it, where values begin. */
+  end: (slot: number): number => slot + 2,
   /** 1: the value is an error. */
   isError: (slot: number): number => u32[slot * 2] as number,
   setIsError: (slot: number, value: number): void => {
@@ -336,6 +344,8 @@ export const ContainerRequest = {
 export const SequenceRequest = {
   /** The size of its slot. */
   WORDS: 4,
+  /** The word after it, where values begin. */
+  end: (slot: number): number => slot + 4,
   /** The address of an object. */
   object: (slot: number): number => f64[slot] as number,
   setObject: (slot: number, value: number): void => {
@@ -367,6 +377,8 @@ export const SequenceRequest = {
 export const FieldRequest = {
   /** The size of its slot. */
   WORDS: 6,
+  /** The word after it, where values begin. */
+  end: (slot: number): number => slot + 6,
   /** The address of an object. */
   object: (slot: number): number => f64[slot] as number,
   setObject: (slot: number, value: number): void => {

@@ -186,7 +186,7 @@ function writeContainer(word: number, value: object, outerDepth: number): void {
   const list = enter(words);
   CellList.setCount(list, count);
   const first = CellList.cellsAt(list);
-  for (let i = 0; i < count; i++) writeArgument(first + i * Cell.WORDS, values[i], depth + 1);
+  for (let i = 0; i < count; i++) writeArgument(Cell.at(first, i), values[i], depth + 1);
   writeCell(word, kind, 0, list);
 }
 

@@ -201,7 +201,7 @@ export function consume(reference: Reference, options: ImportRequest | null): De
 }
 
 function takeConsumed(slot: number): Descriptor {
-  return takeTensorResult(slot + ConsumeRequest.WORDS);
+  return takeTensorResult(ConsumeRequest.end(slot));
 }
 
 /**
@@ -251,20 +251,15 @@ function send<T>(
   const outer = beginExtras(make, references);
   let spill: readonly (string | Uint8Array)[];
   try {
-    let word = PerformRequest.cellsAt(slot);
-    if (subject !== null) {
-      writeReference(word, subject);
-      word += Cell.WORDS;
-    }
-    if (name !== null) {
-      writeName(word, name);
-      word += Cell.WORDS;
-    }
-    for (let i = 0; i < args.length; i++, word += Cell.WORDS) writeArgument(word, args[i], 0);
-    for (let i = 0; i < pairs.length; i++, word += 2 * Cell.WORDS) {
+    const cells = PerformRequest.cellsAt(slot);
+    let written = 0;
+    if (subject !== null) writeReference(Cell.at(cells, written++), subject);
+    if (name !== null) writeName(Cell.at(cells, written++), name);
+    for (let i = 0; i < args.length; i++) writeArgument(Cell.at(cells, written++), args[i], 0);
+    for (let i = 0; i < pairs.length; i++) {
       const [key, value] = pairs[i] as [string, unknown];
-      writeName(word, key);
-      writeArgument(word + Cell.WORDS, value, 0);
+      writeName(Cell.at(cells, written++), key);
+      writeArgument(Cell.at(cells, written++), value, 0);
     }
   } catch (error) {
     abandon(slot, mark);

@@ -11,7 +11,7 @@ export function writeConsume(handle: number, request: ImportRequest | null): num
   const stream = request === null || request.stream === null ? 0 : streamNumber(request.stream);
   const slot = enter(ConsumeRequest.WORDS + TensorResult.WORDS);
   ConsumeRequest.setObject(slot, handle);
-  ConsumeRequest.setTensorSlot(slot, slot + ConsumeRequest.WORDS);
+  ConsumeRequest.setTensorSlot(slot, ConsumeRequest.end(slot));
   ConsumeRequest.setStream(slot, stream);
   if (request === null) {
     ConsumeRequest.setCopy(slot, -1);

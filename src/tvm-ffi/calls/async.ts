@@ -89,7 +89,7 @@ function start(handle: ObjectHandle, batch: number): Promise<unknown> {
 function settle(resolve: (value: unknown) => void, reject: (error: unknown) => void): void {
   const slot = WireHeader.slot();
   try {
-    const value = take(slot + SettleRequest.WORDS);
+    const value = take(SettleRequest.end(slot));
     if (SettleRequest.isError(slot) !== 0) throw value;
     resolve(value);
   } catch (error) {

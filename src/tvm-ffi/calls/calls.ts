@@ -4,13 +4,12 @@ import type { DeviceInfo } from '../../device.js';
 import { Wire } from '../../native/wire/constants.js';
 import { enter, leave } from '../../native/wire/wire.js';
 import { WireHeader } from '../../native/wire/wire-layout.js';
-import { ANY_WORDS } from '../codec/any.js';
 import { writeArgument } from '../codec/arguments.js';
 import { collectArguments } from '../codec/batches.js';
 import { keepLent } from '../codec/tensor-arguments.js';
 import { ffi } from '../library.js';
 import { disownDeferred } from '../objects/objects.js';
-import { CallRequest } from '../wire-layout.js';
+import { Any, CallRequest } from '../wire-layout.js';
 import { streamOf } from './call-stream.js';
 import { checkLent, HeldReference, hold, releaseHeld, running } from './held.js';
 
@@ -33,7 +32,7 @@ export type ReadResult = (
 export function call(pointer: number, args: readonly unknown[], mode: number, read: ReadResult): unknown {
   const count = args.length;
   const slot = WireHeader.top();
-  const top = slot + CallRequest.WORDS + (count + 1) * ANY_WORDS;
+  const top = Any.at(CallRequest.end(slot), count + 1);
   if (count > MOST_ARGUMENTS || top > Wire.WORDS) return callWithBatch(pointer, args, mode, read);
   WireHeader.setTop(top);
   const { held, lent, device } = running;
@@ -41,14 +40,14 @@ export function call(pointer: number, args: readonly unknown[], mode: number, re
   const lentMark = lent.length;
   running.device = null;
   try {
-    const first = slot + CallRequest.WORDS;
-    for (let i = 0; i < count; i++) writeArgument(first + i * ANY_WORDS, args[i]);
+    const first = CallRequest.end(slot);
+    for (let i = 0; i < count; i++) writeArgument(Any.at(first, i), args[i]);
     CallRequest.setCount(slot, count);
     writeCall(slot, pointer, mode);
     if (lent.length > lentMark) checkLent(lentMark);
     WireHeader.setSlot(slot);
     const value = ffi.call();
-    return read(slot, first + count * ANY_WORDS, value, args, mode);
+    return read(slot, Any.at(first, count), value, args, mode);
   } finally {
     running.device = device;
     endCall(slot, mark, lentMark);
@@ -57,7 +56,7 @@ export function call(pointer: number, args: readonly unknown[], mode: number, re
 
 /** As {@link call}, for more arguments than the wire has room for. */
 function callWithBatch(pointer: number, args: readonly unknown[], mode: number, read: ReadResult): unknown {
-  const slot = enter(CallRequest.WORDS + ANY_WORDS);
+  const slot = enter(CallRequest.WORDS + Any.WORDS);
   return asCall(slot, (lentMark) => {
     const batch = collectArguments(args, writeIntoBatch);
     hold(new HeldReference(batch));
@@ -66,7 +65,7 @@ function callWithBatch(pointer: number, args: readonly unknown[], mode: number, 
     checkLent(lentMark);
     WireHeader.setSlot(slot);
     const value = ffi.callWithBatch();
-    return read(slot, slot + CallRequest.WORDS, value, args, mode);
+    return read(slot, CallRequest.end(slot), value, args, mode);
   });
 }
 

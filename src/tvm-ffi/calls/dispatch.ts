@@ -3,7 +3,7 @@
 import { inNativeMemory } from '../../native/exchange/export.js';
 import { WireHeader } from '../../native/wire/wire-layout.js';
 import { sharedDescriptorOf, TensorView } from '../../view.js';
-import { ANY_WORDS, checkKept } from '../codec/any.js';
+import { checkKept } from '../codec/any.js';
 import { writeArgument } from '../codec/arguments.js';
 import { readElements, type Take } from '../codec/containers.js';
 import { writeTensorArgument } from '../codec/tensor-arguments.js';
@@ -12,7 +12,7 @@ import { ffi } from '../library.js';
 import { raise, TVMFFIError, takeRaised } from '../objects/errors.js';
 import type { FFICallback } from '../objects/host-objects.js';
 import { heldValue } from '../objects/host-values.js';
-import { CallbackRequest } from '../wire-layout.js';
+import { Any, CallbackRequest } from '../wire-layout.js';
 import { checkLent, type Held, hold, releaseHeld, running } from './held.js';
 
 /**
@@ -23,7 +23,7 @@ export function dispatch(take: Take): void {
   const slot = WireHeader.slot();
   const count = CallbackRequest.count(slot);
   const array = CallbackRequest.array(slot);
-  const first = slot + CallbackRequest.WORDS;
+  const first = CallbackRequest.end(slot);
   const { held } = running;
   const mark = held.length;
   let views = 0; // of arguments
@@ -38,11 +38,11 @@ export function dispatch(take: Take): void {
     } else {
       const args: unknown[] = [];
       if (array !== 0) readElements(array, args, take);
-      else for (let i = 0; i < count; i++) args.push(take(first + i * ANY_WORDS));
+      else for (let i = 0; i < count; i++) args.push(take(Any.at(first, i)));
       views = held.length - mark;
       value = target(...(args as never[]));
     }
-    const result = first + count * ANY_WORDS;
+    const result = Any.at(first, count);
     writeResult(result, value);
     if (held.length > mark + views) {
       // The result gets a reference of its own, because what was made for it is released now.

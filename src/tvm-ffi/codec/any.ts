@@ -14,9 +14,6 @@ import { Any } from '../wire-layout.js';
 
 const { u8 } = wire;
 
-/** The number of words in one value. */
-export const ANY_WORDS: number = Any.WORDS;
-
 /** The first byte of the payload of the value at a word. */
 export const bytesAt = (at: number): number => at * 8 + 8;
 

@@ -23,7 +23,7 @@ import { makeError, orRaised, takeRaised } from '../objects/errors.js';
 import { type FFICallback, hostTypeOf, makeCallback, makeOpaque, nativeObjectOf } from '../objects/host-objects.js';
 import { rememberObject, standIns } from '../objects/objects.js';
 import { Any } from '../wire-layout.js';
-import { ANY_WORDS, bytesAt, TENSOR, Type, writeAny, writeWireAddress } from './any.js';
+import { bytesAt, TENSOR, Type, writeAny, writeWireAddress } from './any.js';
 import { containerOf, writeContainer } from './containers.js';
 import { writeTensorArgument } from './tensor-arguments.js';
 import {
@@ -276,7 +276,7 @@ function writeHandle(at: number, value: FFIObject): void {
 
 /** Writes an object that the callee may take over. The argument points to a value above it with its own reference. */
 function writeRValue(at: number, value: unknown): void {
-  const cell = enter(ANY_WORDS);
+  const cell = enter(Any.WORDS);
   const mark = running.held.length;
   writeArgument(cell, value);
   const type = Any.type(cell);

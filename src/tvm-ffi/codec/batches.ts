@@ -5,7 +5,7 @@ import { releaseValues, running } from '../calls/held.js';
 import { ffi } from '../library.js';
 import { orRaised } from '../objects/errors.js';
 import { disown } from '../objects/objects.js';
-import { ANY_WORDS } from './any.js';
+import { Any } from '../wire-layout.js';
 
 /** Moves `count` values at the word `base` to a batch, a new one for the number 0. Returns the batch's reference. */
 export function appendToBatch(batch: number, base: number, count: number): number {
@@ -21,9 +21,9 @@ export function collectArguments(args: readonly unknown[], write: (at: number, v
   try {
     for (let start = 0; start < args.length; start += BATCH_CHUNK) {
       const count = Math.min(BATCH_CHUNK, args.length - start);
-      const base = enter(count * ANY_WORDS);
+      const base = enter(count * Any.WORDS);
       const mark = running.held.length;
-      for (let i = 0; i < count; i++) write(base + i * ANY_WORDS, args[start + i]);
+      for (let i = 0; i < count; i++) write(Any.at(base, i), args[start + i]);
       batch = appendToBatch(batch, base, count);
       releaseValues(mark);
       leave(base);

@@ -13,7 +13,7 @@ import { ffi } from '../library.js';
 import { orRaised, takeRaised } from '../objects/errors.js';
 import { disown, standIns } from '../objects/objects.js';
 import { Any, ContainerRequest, SequenceRequest, ValueRequest } from '../wire-layout.js';
-import { ANY_WORDS, checkKept, Type, writeAny } from './any.js';
+import { checkKept, Type, writeAny } from './any.js';
 import { appendToBatch } from './batches.js';
 import { Shape, TVM_FFI_VALUE } from './values.js';
 
@@ -88,7 +88,7 @@ function begin({ type, values }: Container, parent: Building | null): Building {
     leave(parent.base);
   }
   const capacity = isShared ? CHUNK : Math.min(length, CHUNK);
-  const base = enter(capacity * ANY_WORDS);
+  const base = enter(capacity * Any.WORDS);
   const mark = running.held.length;
   return { parent, type, values, length, depth, base, capacity, mark, next: 0, count: 0, batch: 0 };
 }
@@ -99,13 +99,13 @@ function flush(building: Building): void {
   building.batch = appendToBatch(building.batch, building.base, building.count);
   building.count = 0;
   releaseHeld(building.mark);
-  WireHeader.setTop(building.base + building.capacity * ANY_WORDS);
+  WireHeader.setTop(Any.at(building.base, building.capacity));
 }
 
 /** The word for the next element. */
 function nextValue(building: Building): number {
   if (building.count === building.capacity) flush(building);
-  return building.base + building.count++ * ANY_WORDS;
+  return Any.at(building.base, building.count++);
 }
 
 /** Makes the container and keeps it until the call ends. Returns its address. */
@@ -128,7 +128,7 @@ function finish(building: Building): number {
     if (batch !== 0) disown(batch);
   } finally {
     // A parent that shares its room with this container takes the room back.
-    WireHeader.setTop(parent !== null && parent.base === base ? base + parent.capacity * ANY_WORDS : base);
+    WireHeader.setTop(parent !== null && parent.base === base ? Any.at(base, parent.capacity) : base);
     hold(new HeldReference(reference));
   }
   return pointer;
@@ -239,9 +239,9 @@ export function readContainer(pointer: number, type: number, number: number, tak
 
 /** Reads the elements of an Array that the call copied above all slots. None of them is an object. */
 export function readCopied(count: number, take: Take): unknown[] {
-  const slot = enter(count * ANY_WORDS);
+  const slot = enter(count * Any.WORDS);
   const elements: unknown[] = [];
-  for (let i = 0; i < count; i++) elements.push(take(slot + i * ANY_WORDS));
+  for (let i = 0; i < count; i++) elements.push(take(Any.at(slot, i)));
   leave(slot);
   return elements;
 }
@@ -250,7 +250,7 @@ export function readCopied(count: number, take: Take): unknown[] {
 function readSequence(slot: number, pointer: number, start: number, count: number): number {
   SequenceRequest.setObject(slot, pointer);
   SequenceRequest.setStart(slot, start);
-  SequenceRequest.setValues(slot, slot + SequenceRequest.WORDS);
+  SequenceRequest.setValues(slot, SequenceRequest.end(slot));
   SequenceRequest.setCount(slot, count);
   WireHeader.setSlot(slot);
   ffi.readSequence();
@@ -267,10 +267,10 @@ export function countElements(pointer: number): number {
 
 /** Reads one element of an Array, List or Shape; undefined when there is none. */
 export function readElement(pointer: number, index: number, take: Take): unknown {
-  const slot = enter(SequenceRequest.WORDS + ANY_WORDS);
+  const slot = enter(SequenceRequest.WORDS + Any.WORDS);
   const isThere = readSequence(slot, pointer, index, 1) !== 0;
   try {
-    return isThere ? take(slot + SequenceRequest.WORDS) : undefined;
+    return isThere ? take(SequenceRequest.end(slot)) : undefined;
   } finally {
     leave(slot);
   }
@@ -279,17 +279,17 @@ export function readElement(pointer: number, index: number, take: Take): unknown
 /** Reads the elements of an Array, List or Shape. */
 export function readElements(pointer: number, target: unknown[], take: Take): void {
   walkElements(pointer, (at, count) => {
-    for (let i = 0; i < count; i++) target.push(take(at + i * ANY_WORDS));
+    for (let i = 0; i < count; i++) target.push(take(Any.at(at, i)));
   });
 }
 
 /** Visits the elements of an Array, List or Shape in chunks: `count` values from a word on. */
 export function walkElements(pointer: number, visit: (at: number, count: number) => void): void {
-  const slot = enter(SequenceRequest.WORDS + CHUNK * ANY_WORDS);
+  const slot = enter(SequenceRequest.WORDS + CHUNK * Any.WORDS);
   try {
     for (let start = 0, written = CHUNK; written === CHUNK; start += written) {
       written = readSequence(slot, pointer, start, CHUNK);
-      if (written > 0) visit(slot + SequenceRequest.WORDS, written);
+      if (written > 0) visit(SequenceRequest.end(slot), written);
     }
   } finally {
     leave(slot);
@@ -309,14 +309,14 @@ export function readEntries(pointer: number, target: Map<unknown, unknown>, take
  * functions walk it.
  */
 export function walkEntries(pointer: number, visit: (key: number, value: number) => void): void {
-  const values = enter(CHUNK * ANY_WORDS);
+  const values = enter(CHUNK * Any.WORDS);
   let iterator = 0;
   try {
     iterator = orRaised(ffi.iterateEntries(pointer));
     for (let written = 0, isLast = iterator === 0; !isLast; ) {
       [written, isLast] = orRaised(ffi.readEntries(iterator, values, CHUNK / 2));
       for (let i = 0; i < written; i++) {
-        visit(values + 2 * i * ANY_WORDS, values + (2 * i + 1) * ANY_WORDS);
+        visit(Any.at(values, 2 * i), Any.at(values, 2 * i + 1));
       }
     }
   } finally {

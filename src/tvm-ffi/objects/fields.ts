@@ -3,10 +3,10 @@
 import { enter, leave } from '../../native/wire/wire.js';
 import { WireHeader } from '../../native/wire/wire-layout.js';
 import { asCall } from '../calls/calls.js';
-import { ANY_WORDS, checkKept } from '../codec/any.js';
+import { checkKept } from '../codec/any.js';
 import { writeArgument } from '../codec/arguments.js';
 import { ffi } from '../library.js';
-import { FieldRequest } from '../wire-layout.js';
+import { Any, FieldRequest } from '../wire-layout.js';
 import { takeRaised } from './errors.js';
 
 /** `read` gets the word of the value, what native code returned for it, and the number of a reference. */
@@ -16,7 +16,7 @@ export function getField(
   offset: number,
   read: (at: number, taken: unknown, reference: number) => unknown,
 ): unknown {
-  const slot = enter(FieldRequest.WORDS + ANY_WORDS);
+  const slot = enter(FieldRequest.WORDS + Any.WORDS);
   FieldRequest.setObject(slot, pointer);
   FieldRequest.setGetter(slot, getter);
   FieldRequest.setOffset(slot, offset);
@@ -24,18 +24,18 @@ export function getField(
   const taken = ffi.getField();
   try {
     if (FieldRequest.status(slot) !== 0) throw takeRaised();
-    return read(slot + FieldRequest.WORDS, taken, FieldRequest.reference(slot));
+    return read(FieldRequest.end(slot), taken, FieldRequest.reference(slot));
   } finally {
     leave(slot);
   }
 }
 
 export function setField(pointer: number, type: number, index: number, value: unknown): void {
-  const slot = enter(FieldRequest.WORDS + ANY_WORDS);
+  const slot = enter(FieldRequest.WORDS + Any.WORDS);
   FieldRequest.setObject(slot, pointer);
   FieldRequest.setType(slot, type);
   FieldRequest.setIndex(slot, index);
-  const at = slot + FieldRequest.WORDS;
+  const at = FieldRequest.end(slot);
   asCall(slot, () => {
     writeArgument(at, value);
     checkKept(at, 'for a field');
