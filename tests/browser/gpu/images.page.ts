@@ -57,6 +57,55 @@ testWith(missing, 'ImageData, ImageBitmap, canvases and elements', async () => {
   }
 });
 
+/** Runs a function, and returns which functions that bring pixels or memory to the host it called. */
+function hostCallsOf(run: () => unknown): string[] {
+  const called: string[] = [];
+  const restore = ['VideoFrame.copyTo', 'CanvasRenderingContext2D.getImageData', 'GPUBuffer.mapAsync'].map((path) => {
+    const [name, method] = path.split('.') as [string, string];
+    const { prototype } = (globalThis as never as Record<string, { prototype: Record<string, unknown> }>)[name] ?? {};
+    if (prototype === undefined) return () => {};
+    const own = prototype[method] as (...args: unknown[]) => unknown;
+    prototype[method] = function (this: unknown, ...args: unknown[]) {
+      called.push(path);
+      return own.apply(this, args);
+    };
+    return () => {
+      prototype[method] = own;
+    };
+  });
+  try {
+    run();
+  } finally {
+    for (const undo of restore) undo();
+  }
+  return called;
+}
+
+testWith(missing, 'what is on the GPU is never read on the host', async () => {
+  const canvas = canvasOf(document.createElement('canvas'));
+  equal(
+    hostCallsOf(() => canvas.getContext('2d')?.getImageData(0, 0, 1, 1)),
+    ['CanvasRenderingContext2D.getImageData'],
+  );
+  const sources = { ImageBitmap: await createImageBitmap(data), canvas, image: await elementOf() };
+  for (const [name, source] of Object.entries(sources)) {
+    equal(
+      hostCallsOf(() => fromImage(source, { ...options, device }).dispose()),
+      [],
+      name,
+    );
+  }
+});
+
+testWith(videoMissing, 'a frame of a video is never read on the host', () => {
+  const frame = frameOf();
+  equal(
+    hostCallsOf(() => fromImage(frame, { ...options, device }).dispose()),
+    [],
+  );
+  frame.close();
+});
+
 testWith(videoMissing, 'a VideoFrame, which may be closed at once, and a closed one is refused', async () => {
   const frame = frameOf();
   const x = fromImage(frame, { ...options, device });
