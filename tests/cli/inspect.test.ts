@@ -202,6 +202,8 @@ test('inspect: weights of an ONNX model in other files and typed fields, and for
     ['more than 64 axes', new Array(65).fill(field(1, 1)).flat(), float32],
     ['not in the folder of the model', shape, float32, outside({ location: '../weights.bin' })],
     ['not in the folder of the model', shape, float32, outside({ location: '/etc/passwd' })],
+    ['no name of a file', shape, float32, outside({ location: 'weights\0.bin' })],
+    ['no name of a file', shape, float32, outside({ location: '' })],
     ["the length '-16'", shape, float32, outside({ location: 'weights.bin', length: '-16' })],
     ["the offset 'far'", shape, float32, outside({ location: 'weights.bin', offset: 'far' })],
     ['ends inside a weight', shape, float32, outside({ location: 'weights.bin', offset: '8' })],

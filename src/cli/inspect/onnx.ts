@@ -172,6 +172,7 @@ function extentOf(
 ): Extent | null {
   const location = external.get('location');
   if (location === undefined) return null;
+  if (location === '' || location.includes('\0')) throw refuse(`is in '${location}', which is no name of a file`);
   if (isAbsolute(location) || location.split(/[\\/]/).includes('..')) {
     throw refuse(`is in '${location}', which is not in the folder of the model`);
   }
