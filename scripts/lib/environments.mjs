@@ -13,8 +13,6 @@ const parts = (text) => /\d+(\.\d+)+/.exec(text)[0].split('.').map(Number);
 /** The version of an environment's Python. */
 const versionOf = (venv) => parts(/^version.*$/m.exec(readFileSync(at(venv, 'pyvenv.cfg'), 'utf8'))[0]);
 
-const defaultPython = () => process.env.PYTHON ?? 'python3';
-
 /** The Pythons that the newest counterparts were tried with. */
 const wanted = ['3.12', '3.13'];
 /** The named Python, or one for the newest counterparts. Another one gets older ones: see requirements/tests.txt. */
@@ -37,8 +35,8 @@ const packagesIn = (venv, requirements, find, oldest) =>
     await online(() => run(pythonOf(venv), [...pip, '-r', requirements]));
   });
 
-/** Installs the packages of a requirements file in a separate virtual environment. `find` finds a Python other than python3. */
-export const installEnvironment = (venv, requirements, find = defaultPython) =>
+/** Installs the packages of a requirements file in a separate virtual environment. `find` finds a Python other than that of the tests. */
+export const installEnvironment = (venv, requirements, find = testPython) =>
   step(`Python packages in ${venv}`, () => packagesIn(venv, requirements, find));
 
 /** Says which Python the tests use, and what is missing for the newest counterparts. */
@@ -70,7 +68,8 @@ export const installPeers = () =>
 
 /** An interpreter has only one NumPy, so the old one has a separate environment. It supports Python up to 3.12. */
 export async function installOldNumPy() {
-  const find = async () => (await newestPython(['3.9', '3.10', '3.11', '3.12']))?.executable ?? defaultPython();
+  const find = async () =>
+    (await newestPython(['3.9', '3.10', '3.11', '3.12']))?.executable ?? process.env.PYTHON ?? 'python3';
   try {
     await installEnvironment('.venv-numpy1', 'requirements/numpy1.txt', find);
   } catch (error) {
