@@ -1,4 +1,4 @@
-/** jax-js through dlpack/adapters: its arrays are producers, and it takes tensors as copies. */
+/** jax-js, whose arrays dlpack/adapters turns into tensors of this package; it takes tensors as copies. */
 
 import { type DLPackSource, formatDType, Tensor } from 'dlpack';
 import { fromJaxJs, type JaxArray, type JaxModule, toJaxJs } from 'dlpack/adapters';

@@ -1,5 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
-import { fromDLPack, isDLPackError, Tensor } from 'dlpack';
+import { fromDLPack, Tensor } from 'dlpack';
 import { liveCounts } from 'dlpack/debug';
 import { callAsync, isPyObject, kwargs, type PyObject, PythonError } from 'dlpack/python';
 import { equal, ok, rejection } from '../../assert.js';
@@ -210,24 +210,38 @@ testWith(pythonMissing, "the call sees the caller's context variables, and its c
 testWith(pythonMissing, 'references before and after are equal: success, failure, abort, refusal', async () => {
   const { getrefcount } = py.import('sys');
   const marker = py.eval('object()');
-  const ways: [string, PyObject, () => unknown[]][] = [
-    ['success', py.eval('lambda *a, **k: a[0]'), () => [marker, [marker], kwargs({ k: marker })]],
-    ['failure', py.eval('lambda *a, **k: 1 / 0'), () => [marker, { marker }]],
-    ['wrong arguments', py.eval('lambda: 1'), () => [marker, kwargs({ k: marker })]],
-    ['unconvertible', py.eval('lambda *a: a'), () => [[marker], Symbol('s')]],
-    ['too many', py.eval('lambda *a: a'), () => [[marker], ...new Array(1100).fill(marker)]],
-    ['aborted before', py.eval('lambda *a: a'), () => [marker, AbortSignal.abort()]],
-    ['aborted meanwhile', py.eval('lambda *a: a'), () => [marker, AbortSignal.timeout(0)]],
+  const [wait, go] = define(
+    'import threading\ngo = threading.Event()\ndef wait(*a):\n  go.wait()\n  return a',
+    'wait',
+    'go',
+  );
+  const abortsMeanwhile = (): Promise<unknown> => {
+    const controller = new AbortController();
+    const promise = callAsync.with({ signal: controller.signal })(wait, marker, [marker]);
+    controller.abort();
+    return promise;
+  };
+  const ways: [name: string, way: () => Promise<unknown>, ended: string][] = [
+    ['success', () => callAsync(py.eval('lambda *a, **k: a[0]'), marker, [marker], kwargs({ k: marker })), 'no error'],
+    ['failure', () => callAsync(py.eval('lambda *a, **k: 1 / 0'), marker, { marker }), 'PythonError'],
+    ['wrong arguments', () => callAsync(py.eval('lambda: 1'), marker, kwargs({ k: marker })), 'PythonError'],
+    ['unconvertible', () => callAsync(py.eval('lambda *a: a'), [marker], Symbol('s')), 'ArgumentTypeError'],
+    ['too many', () => callAsync(wait, [marker], ...new Array(1100).fill(marker)), 'ArgumentValueError'],
+    ['aborted before', () => callAsync.with({ signal: AbortSignal.abort() })(wait, marker), 'AbortError'],
+    ['aborted meanwhile', abortsMeanwhile, 'AbortError'],
   ];
-  for (const [name, fn, args] of ways) {
+  for (const [name, way, ended] of ways) {
     const before = getrefcount(marker);
     for (let i = 0; i < 20; i++) {
+      let error = 'no error';
       try {
-        (await callAsync(fn, ...args()))?.[Symbol.dispose]?.();
-      } catch (error) {
-        ok(error instanceof PythonError || isDLPackError(error) || error instanceof DOMException, String(error));
+        ((await way()) as Disposable)[Symbol.dispose]();
+      } catch (thrown) {
+        error = (thrown as Error).name;
       }
+      equal([name, error], [name, ended]);
     }
+    go.set();
     ok(await settleUntil(() => getrefcount(marker) === before), `${name}: ${getrefcount(marker) - before} more`);
   }
 });

@@ -217,7 +217,7 @@ testWith(pythonMissing, 'the object stays alive, and its parts are released', as
   const { objects } = liveCounts();
   for (const tensor of py.toJS<Tensor[]>(list)) tensor.dispose();
   equal(list.__len__(), 50);
-  await settleUntil(() => liveCounts().objects <= objects + 5);
+  ok(await settleUntil(() => liveCounts().objects <= objects + 5), `${liveCounts().objects - objects} more`);
 });
 
 testWith(
