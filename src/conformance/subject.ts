@@ -82,13 +82,13 @@ export interface ProducerSubject {
    */
   streams?(device: DLDevice): StreamSubject | null;
   /**
-   * Makes a tensor over memory of somebody else, whose elements begin at its first byte, without a copy; null if the
-   * library wraps no such memory.
+   * Makes a tensor over memory of somebody else, without a copy; null if the library wraps no such memory.
    *
    * @param recipe - The dtype, the shape and the elements.
    * @param memory - The memory, which has the elements already.
+   * @param byteOffset - Where the elements begin: not at the first byte of a `WebAssembly.Memory`, which is NULL to its module.
    */
-  wrap?(recipe: Recipe, memory: ArrayBuffer | SharedArrayBuffer | LinearMemory): object | null;
+  wrap?(recipe: Recipe, memory: ArrayBuffer | SharedArrayBuffer | LinearMemory, byteOffset: number): object | null;
   /**
    * Makes a tensor whose memory must not be written; null if the library has none.
    *

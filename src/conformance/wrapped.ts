@@ -10,15 +10,15 @@ import { checkManaged, dlpack, elementsOf, holds, IS_COPIED } from './reference.
 
 type Wrapped = ArrayBuffer | SharedArrayBuffer | WebAssembly.Memory;
 
-/** A buffer that holds the elements of the matrix at its start. */
-function filled<T extends ArrayBuffer | SharedArrayBuffer>(buffer: T): T {
-  new Uint8Array(buffer).set(matrix.bytes);
+/** A buffer that holds the elements of the matrix. */
+function filled<T extends ArrayBuffer | SharedArrayBuffer>(buffer: T, byteOffset = 0): T {
+  new Uint8Array(buffer).set(matrix.bytes, byteOffset);
   return buffer;
 }
 
 /** A tensor of the library over this memory. */
-function wrap({ producer }: ProducerContext, memory: Wrapped): Producer {
-  const tensor = passes('a tensor', () => producer.wrap?.(matrix, memory) ?? null);
+function wrap({ producer }: ProducerContext, memory: Wrapped, byteOffset = 0): Producer {
+  const tensor = passes('a tensor', () => producer.wrap?.(matrix, memory, byteOffset) ?? null);
   return (tensor ?? skip('the library wraps no such memory')) as Producer;
 }
 
@@ -48,8 +48,8 @@ function checkShared(context: ProducerContext, buffer: ArrayBuffer | SharedArray
 function checkGrowing(context: ProducerContext, request: object): void {
   needGlobals('WebAssembly');
   const memory = new WebAssembly.Memory({ initial: 1, maximum: 2 });
-  filled(memory.buffer as ArrayBuffer);
-  const tensor = wrap(context, memory);
+  filled(memory.buffer as ArrayBuffer, 256);
+  const tensor = wrap(context, memory, 256);
   let answer: unknown;
   try {
     answer = tensor[dlpack](request);

@@ -7,7 +7,8 @@ export const subjectOf = ({ PlainTensor, take }) => ({
   producer: {
     make: ({ bytes, shape, dtype, isPadded }) => PlainTensor.fromBytes(bytes, shape, dtype, { isPadded }),
     makeReadOnly: ({ bytes, shape, dtype }) => PlainTensor.fromBytes(bytes, shape, dtype, { isReadOnly: true }),
-    wrap: ({ shape, dtype, isPadded }, memory) => PlainTensor.over(memory, shape, dtype, { isPadded }),
+    wrap: ({ shape, dtype, isPadded }, memory, byteOffset) =>
+      PlainTensor.over(memory, shape, dtype, { isPadded, byteOffset }),
     dispose: (tensor) => tensor.dispose(),
     views: {
       transpose: { make: (x) => x.view([3, 2], [1, 3]), shape: [3, 2], elements: [0, 3, 1, 4, 2, 5] },

@@ -190,8 +190,8 @@ export class PlainTensor {
   }
 
   /** A tensor over a buffer, or over a WebAssembly memory, of somebody else. */
-  static over(data, shape, dtype, { isPadded = false } = {}) {
-    const layout = { shape: [...shape], strides: rowMajor(shape), dtype, isPadded, firstBit: 0 };
+  static over(data, shape, dtype, { isPadded = false, byteOffset = 0 } = {}) {
+    const layout = { shape: [...shape], strides: rowMajor(shape), dtype, isPadded, firstBit: 8 * byteOffset };
     return new PlainTensor(new Memory(data, () => {}), { ...layout, width: widthOf(dtype, isPadded) }, false);
   }
 

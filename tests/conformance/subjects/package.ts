@@ -2,6 +2,7 @@
 
 import type * as core from 'dlpack';
 import type { Form, Subject } from 'dlpack/conformance';
+import { WasmHeap } from 'dlpack/wasm';
 
 type Core = Pick<typeof core, 'Tensor' | 'fromDLPack' | 'formatDType' | 'formatDevice'>;
 
@@ -26,10 +27,13 @@ export function packageSubject(name: string, core: Core, forms: readonly Form[] 
       },
       makeReadOnly: ({ dtype, shape, bytes }) =>
         Tensor.wrap(bytes.slice(), { dtype: formatDType(dtype), shape, readonly: true }),
-      wrap: ({ dtype, shape, isPadded, bytes }, memory) =>
+      wrap: ({ dtype, shape, isPadded, bytes }, memory, byteOffset) =>
         'buffer' in memory // a WebAssembly.Memory
-          ? null
-          : Tensor.wrap(new Uint8Array(memory, 0, bytes.length), {
+          ? new WasmHeap({ memory: memory as WebAssembly.Memory }).tensorAt(byteOffset, {
+              dtype: formatDType(dtype),
+              shape,
+            })
+          : Tensor.wrap(new Uint8Array(memory, byteOffset, bytes.length), {
               dtype: formatDType(dtype),
               shape,
               padded: isPadded,
