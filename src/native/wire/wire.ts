@@ -7,6 +7,7 @@
  * disturb another.
  */
 
+import { queueMicrotask } from '../../base/primordials.js';
 import { BufferError } from '../../errors.js';
 import { Wire } from './constants.js';
 import { WireHeader } from './wire-layout.js';
@@ -20,7 +21,7 @@ WireHeader.setTop(Wire.FIRST_SLOT);
 export function enter(words: number): number {
   const slot = WireHeader.top();
   const top = slot + words;
-  if (top > Wire.WORDS) throw wireIsFull();
+  if (top > Wire.WORDS / 2) goBeyondHalf(top);
   WireHeader.setTop(top);
   return slot;
 }
@@ -40,8 +41,25 @@ export function request<T>(slot: number, send: () => T): T {
   }
 }
 
-function wireIsFull(): BufferError {
-  return new BufferError(
-    'Expected room for one more request to native code but the wire is full; nest fewer calls, or pass fewer values at once',
-  );
+let isClearing = false;
+
+/**
+ * Has all slots freed at the end of the tick, when no request is left. A request that finds the stack full may throw before
+ * it leaves its slot. Without this a program that catches thousands of such errors has a full wire for ever.
+ */
+function goBeyondHalf(top: number): void {
+  if (!isClearing) {
+    queueMicrotask(clear);
+    isClearing = true;
+  }
+  if (top > Wire.WORDS) {
+    throw new BufferError(
+      'Expected room for one more request to native code but the wire is full; nest fewer calls, or pass fewer values at once',
+    );
+  }
+}
+
+function clear(): void {
+  isClearing = false;
+  leave(Wire.FIRST_SLOT);
 }

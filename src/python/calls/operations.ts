@@ -73,12 +73,8 @@ export function performTensor(subject: Reference, args: readonly unknown[]): Ten
   return new Tensor(callWith(Operation.callTensor, subject, args, takeCallResult));
 }
 
-/**
- * A call. Keyword arguments are the last argument. It begins only with room on the stack for what takes its result, which an
- * engine may run in larger frames than the call.
- */
+/** A call. Keyword arguments are the last argument. */
 function callWith<T>(operation: number, subject: Reference, args: readonly unknown[], take: Take<T>): T {
-  ensureRoom();
   const last = args.length > 0 ? args[args.length - 1] : undefined;
   // No `instanceof` for a function, because it would call Python for the prototype of a Python object.
   const keywords = typeof last === 'object' && last instanceof Keywords ? last : null;
@@ -227,8 +223,9 @@ export function startCall(
 }
 
 /**
- * Takes a slot, fills its cells, calls native code, and reads the outcome with `take`. An asynchronous call has the number of
- * its promise, and a list for the references that it pins.
+ * Takes a slot, fills its cells, calls native code, and reads the outcome with `take`. It begins only with room on the stack
+ * for what takes the result, which an engine may run in larger frames. An asynchronous call has the number of its promise,
+ * and a list for the references that it pins.
  */
 function send<T>(
   operation: number,
@@ -241,6 +238,7 @@ function send<T>(
   promise = 0,
   references: Reference[] | null = null,
 ): T {
+  ensureRoom();
   keepSignalsLater();
   const pairs = keywords === null ? none : Object.entries(keywords.values);
   const count = (subject === null ? 0 : 1) + (name === null ? 0 : 1) + args.length + 2 * pairs.length;
