@@ -70,6 +70,11 @@ test('npx dlpack doctor: as text, JSON and Markdown', () => {
   equal([broken.status, JSON.parse(broken.stdout).ok], [1, false]);
 });
 
+test('npx dlpack demo: runs from the installed package', () => {
+  const output = run('npx', ['--no-install', 'dlpack', 'demo'], project);
+  ok(output.includes('1,048,576 elements, 4 MiB') && output.includes(`${installed}/docs/tutorials`), output);
+});
+
 const kernels = join(root, 'build/kernels/kernels.so');
 testWith(!existsSync(kernels) && 'build/kernels (npm test)', 'npx dlpack types: to the output and to a file', () => {
   const env = { VIRTUAL_ENV: join(root, '.venv') };
