@@ -3,7 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { problemsOf } from './lib/check-addon.mjs';
-import { releaseProblems } from './lib/release.mjs';
+import { ownerFields, releaseProblems } from './lib/release.mjs';
 import { distInputs } from './lib/setup.mjs';
 import { at, isFresh, Missing, main, root } from './lib/steps.mjs';
 import { addonInputs, linkedOf, prebuildOf, targets } from './lib/targets.mjs';
@@ -30,10 +30,11 @@ function inspect(target) {
 /** What is there now, for `releaseProblems`. */
 export function releaseState() {
   const manifest = JSON.parse(textOf('package.json'));
+  const citation = textOf('CITATION.cff');
   return {
     version: manifest.version,
-    addresses: { repository: manifest.repository, homepage: manifest.homepage, bugs: manifest.bugs },
-    cited: /^version: (.*)$/m.exec(textOf('CITATION.cff'))?.[1],
+    fields: ownerFields(manifest, citation, textOf('SECURITY.md')),
+    cited: /^version: (.*)$/m.exec(citation)?.[1],
     locked: JSON.parse(textOf('package-lock.json')).version,
     changelog: textOf('CHANGELOG.md'),
     changes: changesInTree(),

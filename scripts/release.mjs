@@ -3,7 +3,8 @@
 import { createHash } from 'node:crypto';
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { releaseState } from './check-release.mjs';
-import { releaseProblems } from './lib/release.mjs';
+import { pack } from './lib/pack.mjs';
+import { earlyProblems, publishArguments, releaseProblems } from './lib/release.mjs';
 import { sbomOf } from './lib/sbom.mjs';
 import { npm } from './lib/setup.mjs';
 import { at, Missing, main, planSteps, run, step } from './lib/steps.mjs';
@@ -12,15 +13,12 @@ import { prebuildOf, targets } from './lib/targets.mjs';
 const folder = '.cache/release';
 const manifest = JSON.parse(readFileSync(at('package.json'), 'utf8'));
 
-/** The packed file, with its digest beside it. */
-async function pack() {
-  const { output } = await run(npm, ['pack', '--json', '--pack-destination', folder]);
-  const [{ filename, size }] = JSON.parse(output.slice(output.indexOf('[')));
+/** Writes the digest of the packed file beside it. */
+function writeDigest(filename) {
   const digest = createHash('sha256')
     .update(readFileSync(at(folder, filename)))
     .digest('hex');
   writeFileSync(at(folder, `${filename}.sha256`), `${digest}  ${filename}\n`);
-  return { filename, size };
 }
 
 function writeSbom() {
@@ -44,8 +42,7 @@ await main(async () => {
   const unknown = process.argv.slice(2).find((argument) => argument !== '--dry-run');
   if (unknown !== undefined)
     throw new Missing(`an option that exists; "${unknown}" does not. npm run release -- --dry-run`);
-  // The addons and dist are built below; whatever else is missing stops a release before anything is built.
-  const early = releaseProblems({ ...releaseState(), isDistFresh: true, addons: [] });
+  const early = earlyProblems(releaseState());
   if (!isTrial && early.length > 0) throw new Missing(`what a release needs.\n- ${early.join('\n- ')}`);
   rmSync(at(folder), { recursive: true, force: true });
   mkdirSync(at(folder), { recursive: true });
@@ -54,8 +51,14 @@ await main(async () => {
     ['dist', () => run(npm, ['run', 'build'])],
     ['addons of all platforms, twice', () => run(process.execPath, [at('scripts/build-all.mjs'), '--twice'])],
     ['tests of the package', () => run(process.execPath, [at('scripts/test.mjs'), 'architecture/'])],
-    ['package', async () => ({ filename: packed } = await pack())],
-    ['list of contents', writeSbom],
+    [
+      'package',
+      async () => {
+        packed = await pack(at(folder));
+        writeDigest(packed);
+      },
+    ],
+    ['list of addons', writeSbom],
     ['installation in an empty folder', () => tryIt(packed)],
   ];
   planSteps(steps.length);
@@ -64,6 +67,6 @@ await main(async () => {
   if (problems.length > 0) throw new Missing(`what a release needs.\n- ${problems.join('\n- ')}`);
   console.log(`\n${folder}/${packed} can be published.`);
   if (isTrial) return 0;
-  await run(npm, ['publish', at(folder, packed), '--provenance', '--access', 'public'], { show: true });
+  await run(npm, publishArguments(at(folder, packed), process.env), { show: true });
   return 0;
 });

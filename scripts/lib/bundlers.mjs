@@ -1,5 +1,6 @@
 // Bundlers, test runners and package managers that tests/bundlers runs, and the packed package, in a separate folder.
 import { cpSync, existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { pack } from './pack.mjs';
 import { at, online, run, step, whenChanged } from './steps.mjs';
 import { targets } from './targets.mjs';
 
@@ -47,8 +48,7 @@ export const packForBundlers = () =>
     const folder = at('.bundlers/packed');
     rmSync(folder, { recursive: true, force: true });
     mkdirSync(folder, { recursive: true });
-    const { output } = await run(npm, ['pack', '--silent', '--pack-destination', folder]);
-    await run('tar', ['-xzf', `${folder}/${output.trim().split('\n').at(-1)}`, '-C', folder]);
+    await run('tar', ['-xzf', `${folder}/${await pack(folder)}`, '-C', folder]);
     for (const { name } of targets) {
       const file = `${folder}/package/prebuilds/${name}/dlpack.node`;
       if (existsSync(file)) continue;

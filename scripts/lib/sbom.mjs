@@ -1,7 +1,7 @@
-// The list of what the package contains, in the format CycloneDX 1.6.
+// The list of the package's native components, in the format CycloneDX 1.6.
 import { createHash } from 'node:crypto';
 
-/** `files` are the packed addons: `{ path, bytes }`. The package has no dependencies, so they are its only components. */
+/** `files` are the packed addons: `{ path, bytes }`. The package has no dependencies, and all other files are its own text. */
 export function sbomOf({ name, version, license, description }, files) {
   const reference = `pkg:npm/${name}@${version}`;
   const components = files.map(({ path, bytes }) => ({

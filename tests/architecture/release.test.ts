@@ -1,7 +1,8 @@
-/** The check before `npm publish`. */
+/** The check before `npm publish`, and the parts of npm run release, which no test runs: it would publish. */
 
 import { spawnSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { equal, ok } from '../assert.js';
@@ -14,9 +15,15 @@ interface Addon {
   readonly problems: readonly string[];
 }
 
+interface Field {
+  readonly file: string;
+  readonly field: string;
+  readonly isThere: boolean;
+}
+
 interface Release {
   readonly version: string;
-  readonly addresses: Readonly<Record<string, unknown>>;
+  readonly fields: readonly Field[];
   readonly cited: string | undefined;
   readonly locked: string;
   readonly changelog: string;
@@ -26,14 +33,25 @@ interface Release {
 }
 
 const root = fileURLToPath(new URL('../../../', import.meta.url));
-const { releaseProblems } = (await import(pathToFileURL(join(root, 'scripts/lib/release.mjs')).href)) as {
+const urlOf = (path: string) => pathToFileURL(join(root, path)).href;
+const { earlyProblems, ownerFields, publishArguments, releaseProblems } = (await import(
+  urlOf('scripts/lib/release.mjs')
+)) as {
+  earlyProblems(release: Release): string[];
+  ownerFields(manifest: object, citation: string, security: string): Field[];
+  publishArguments(file: string, env: Readonly<Record<string, string>>): string[];
   releaseProblems(release: Release): string[];
+};
+
+const { scripts, version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as {
+  scripts: Record<string, string>;
+  version: string;
 };
 
 const addon: Addon = { name: 'linux-x64', isThere: true, isFresh: true, problems: [] };
 const ready: Release = {
   version: '1.2.3',
-  addresses: { repository: 'there', homepage: 'there', bugs: 'there' },
+  fields: [{ file: 'package.json', field: 'bugs', isThere: true }],
   cited: '1.2.3',
   locked: '1.2.3',
   changelog: '# Changes\n\n## 1.2.3 (2030-01-31)\n\nText.\n\n## 1.2.2\n',
@@ -51,7 +69,11 @@ for (const [what, change, expected] of [
     'clean tree but git lists changes; commit or remove them:\n M src/',
   ],
   ['no repository', { changes: null }, 'a git repository but git status fails'],
-  ['no address', { addresses: { repository: undefined, homepage: 'there' } }, '"repository" in package.json'],
+  [
+    'a field of the owner',
+    { fields: [...ready.fields, { file: 'CITATION.cff', field: 'authors', isThere: false }] },
+    '"authors" of the owner in CITATION.cff but it is missing; see docs/design/release.md',
+  ],
   ['another version in CITATION.cff', { cited: '1.2.2' }, 'the version 1.2.3 in CITATION.cff but found 1.2.2'],
   [
     'another version',
@@ -72,15 +94,10 @@ for (const [what, change, expected] of [
   });
 }
 
-test('release: npm publish runs the check', () => {
-  const { scripts } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as {
-    scripts: Record<string, string>;
-  };
-  equal(scripts.prepublishOnly, 'node scripts/check-release.mjs');
-});
+test('release: npm publish runs the check', () => equal(scripts.prepublishOnly, 'node scripts/check-release.mjs'));
 
-test('release: the list of contents names the package and each file with its digest', async () => {
-  const { sbomOf } = (await import(pathToFileURL(join(root, 'scripts/lib/sbom.mjs')).href)) as {
+test('release: the list of native components names the package and each addon with its digest', async () => {
+  const { sbomOf } = (await import(urlOf('scripts/lib/sbom.mjs'))) as {
     sbomOf(
       manifest: object,
       files: readonly { path: string; bytes: Uint8Array }[],
@@ -98,12 +115,47 @@ test('release: the list of contents names the package and each file with its dig
   );
 });
 
-test('release: without an address the command refuses before it builds anything', () => {
-  const { status, stdout, stderr } = spawnSync('node', [join(root, 'scripts/release.mjs')], {
-    encoding: 'utf8',
-  });
-  equal(status, 1, stdout);
-  for (const field of ['repository', 'homepage', 'bugs'])
-    ok(stderr.includes(`Expected "${field}" in package.json`), stderr);
-  equal(stdout, '');
+test('release: before it builds anything, the command asks for all that it does not build', () => {
+  const unbuilt = { ...ready, isDistFresh: false, addons: [{ ...addon, isThere: false }] };
+  equal(earlyProblems(unbuilt), []);
+  const fields = [{ file: 'package.json', field: 'bugs', isThere: false }];
+  equal(earlyProblems({ ...unbuilt, fields }), releaseProblems({ ...ready, fields }));
+});
+
+test('release: every field that the page lists is asked for, and the owner can fill in each', () => {
+  const page = readFileSync(join(root, 'docs/design/release.md'), 'utf8');
+  const places = (fields: readonly Field[]) => fields.map(({ file, field }) => [file, field]);
+  const empty = ownerFields({}, 'authors:\n  - name: The dlpack contributors\n', '## Reporting\n\nA form.\n');
+  equal(
+    [...page.matchAll(/^\| `(.*?)` \| `(.*?)` \|/gm)].map(([, file, field]) => [file, field]),
+    places(empty.filter(({ isThere }) => !isThere)),
+  );
+  const address = 'https://host.example/dlpack';
+  const full = ownerFields(
+    { repository: address, homepage: address, bugs: address },
+    `authors:\n  - name: A. Name\nrepository-code: ${address}\n`,
+    `## Reporting\n\nUse [the form](${address}).\n`,
+  );
+  equal(places(full), places(empty));
+  ok(full.every(({ isThere }) => isThere));
+});
+
+test('release: npm makes provenance where a workflow can sign it, and nowhere else', () => {
+  equal(publishArguments('x.tgz', {}), ['publish', 'x.tgz', '--access', 'public']);
+  const workflow = { ACTIONS_ID_TOKEN_REQUEST_URL: 'https://host.example' };
+  equal(publishArguments('x.tgz', workflow), ['publish', 'x.tgz', '--provenance', '--access', 'public']);
+});
+
+test('release: the packed file is found, whatever npm prints beside its name', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'dlpack-'));
+  try {
+    const code = `import { pack } from ${JSON.stringify(urlOf('scripts/lib/pack.mjs'))};
+      console.log(await pack(${JSON.stringify(folder)}));`;
+    const notice = `data:text/javascript,process.on('exit',()=>console.error('[notice]'))`;
+    const env = { ...process.env, NODE_OPTIONS: `--import="${notice}"` };
+    const { stdout, stderr } = spawnSync('node', ['--input-type=module', '-e', code], { encoding: 'utf8', env });
+    equal(stdout, `dlpack-${version}.tgz\n`, stderr);
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
 });
