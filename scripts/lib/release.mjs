@@ -1,4 +1,4 @@
-// What must be true before the package is published.
+// What must be true before the package is published, and how npm publishes it.
 
 /**
  * What only the owner of the project can name, and whether it is there: `{ file, field, isThere }`, from the contents of

@@ -1,7 +1,7 @@
 // The list of the package's native components, in the format CycloneDX 1.6.
 import { createHash } from 'node:crypto';
 
-/** `files` are the packed addons: `{ path, bytes }`. The package has no dependencies, and all other files are its own text. */
+/** `files` are the packed addons: `{ path, bytes }`. The package has no dependencies, and no other compiled code. */
 export function sbomOf({ name, version, license, description }, files) {
   const reference = `pkg:npm/${name}@${version}`;
   const components = files.map(({ path, bytes }) => ({
