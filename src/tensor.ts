@@ -300,7 +300,7 @@ export class Tensor<D extends DType = DType> extends TensorView<D> {
    * @param stop - The end.
    * @param dtype - The element type.
    * @param options - The first value (0 when absent), the step (1 when absent), and the device, or `out` as for `full`.
-   * @returns A new tensor, or `out`.
+   * @returns A new tensor with its own memory, or `out`.
    * @throws ArgumentValueError for values that the dtype cannot hold.
    * @example
    * ```ts

@@ -423,7 +423,8 @@ export class TensorView<D extends DType = DType> {
   }
 
   /**
-   * Returns a view of the same elements that does not own them. It needs no `dispose()`, and using it after its owner was disposed throws.
+   * Returns a view that shares the elements and does not own them. It needs no `dispose()`, and using it after its
+   * owner was disposed throws.
    *
    * @throws DisposedError after `dispose()`.
    */

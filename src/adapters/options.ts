@@ -16,7 +16,7 @@ export interface AdaptOptions {
 
 /** The options of a `fromX` of a library with tensors in GPUBuffers. */
 export interface GPUAdaptOptions extends AdaptOptions {
-  /** The GPUDevice of the tensor, which the library's object does not name. */
+  /** The GPUDevice of the tensor, which the library's object does not name. Without it, a GPUBuffer is refused. */
   gpuDevice?: object;
 }
 
@@ -28,7 +28,10 @@ export interface ToOptions {
 
 /** The options of a `toX` of a library with tensors in GPUBuffers. */
 export interface GPUToOptions extends ToOptions {
-  /** The GPUDevice that the library uses. A tensor on another GPUDevice is refused with an error that names both. */
+  /**
+   * The GPUDevice that the library uses. A tensor on another GPUDevice is refused with an error that names both.
+   * Without it, only a GPUDevice that the library itself names is compared, and jax-js refuses tensors on WebGPU.
+   */
   gpuDevice?: object;
 }
 

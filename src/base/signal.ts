@@ -5,7 +5,7 @@ import { checkOptions, type OptionNames } from './options.js';
 
 /** How to stop waiting for a call. */
 export interface AsyncOptions {
-  /** Stops the waiting: the promise is rejected with the reason of the signal. */
+  /** Stops the waiting: the promise is rejected with the reason of the signal. Without one, nothing stops it. */
   signal?: AbortSignal;
 }
 

@@ -39,13 +39,13 @@ export interface Report {
 export interface RunCasesOptions {
   /** The name of the library, for the report; empty when absent. */
   readonly subject?: string;
-  /** Ids, or beginnings of ids with a `*`, each with the reason why such cases fail. */
+  /** Ids, or beginnings of ids with a `*`, each with the reason why such cases fail; none when absent. */
   readonly expectFailures?: Readonly<Record<string, string>>;
   /** `'should'`: failures of these rules count, too. The default is `'must'`. */
   readonly level?: Level;
   /** Runs a case in another process, which may crash. Without it the cases run in this process. */
   readonly isolate?: (tested: Case) => Promise<string | null>;
-  /** Called with each result. */
+  /** Called with each result; nothing when absent. */
   readonly onResult?: (result: Result, done: number, all: number) => void;
 }
 

@@ -132,9 +132,9 @@ export interface Taken {
 export interface ConsumerOptions {
   /** true: always copy; false: never copy, throw instead; null (default): copy only when needed. */
   readonly copy?: boolean | null;
-  /** The device that the tensor must be on. */
+  /** The device that the tensor must be on; any when absent. */
   readonly device?: DLDevice;
-  /** The GPUDevice that the tensor must be on. */
+  /** The GPUDevice that the tensor must be on; any when absent. */
   readonly gpuDevice?: object;
 }
 

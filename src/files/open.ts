@@ -29,7 +29,10 @@ export type FilePath = string | URL;
 export interface OpenOptions {
   /** How to open a path: `'r'` read-only (the default), `'c'` writable in this process only. The file never changes. */
   mode?: MapMode;
-  /** Stops the opening of a URL or a Blob: the promise is rejected with the reason of the signal. */
+  /**
+   * Stops the opening of a URL or a Blob: the promise is rejected with the reason of the signal. Without one, nothing
+   * stops it.
+   */
   signal?: AbortSignal;
   /** The most bytes to fetch from a server without range support, which sends the whole file. The default is 1 GiB. */
   maxBytes?: number;
@@ -42,7 +45,7 @@ export type OpenSyncOptions<O extends OpenOptions = OpenOptions> = Omit<O, 'sign
 export interface OpenNpyOptions extends OpenOptions {
   /**
    * The dtype that the array must have, and the dtype of raw bytes (`'|V2'`), because NumPy saves bfloat16, float8 and
-   * int4 arrays without their name. The arrays of an npz file may have others.
+   * int4 arrays without their name. The arrays of an npz file may have others. Any dtype when absent, but no raw bytes.
    */
   dtype?: DType;
 }

@@ -39,9 +39,9 @@ export interface TensorInfo {
 export interface GetOptions {
   /** The target device. The default is host memory. */
   device?: Device;
-  /** Stops the loading: the promise is rejected with the reason of the signal. */
+  /** Stops the loading: the promise is rejected with the reason of the signal. Without one, nothing stops it. */
   signal?: AbortSignal;
-  /** Called as bytes arrive. */
+  /** Called as bytes arrive; nothing when absent. */
   onProgress?: (progress: Progress) => void;
 }
 
@@ -173,7 +173,8 @@ export class TensorFile implements Iterable<[name: string, tensor: Tensor]> {
    * Loads all tensors by their names. If one of them cannot be loaded, the others are disposed and the promise is
    * rejected.
    *
-   * @returns A promise of the tensors by name.
+   * @returns A promise of the tensors by name, each as from `getAsync`: it shares the memory of a mapped file, or has
+   *   its own.
    * @throws ArgumentTypeError for an unknown option, DisposedError after `dispose()`, and FileError if reading fails.
    */
   async getAllAsync(options: GetOptions = {}): Promise<Map<string, Tensor>> {

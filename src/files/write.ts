@@ -36,7 +36,10 @@ export interface WriteOptions {
    * default is false.
    */
   durable?: boolean;
-  /** Stops the writing between two pieces: the promise is rejected with the reason of the signal, and no file is left. */
+  /**
+   * Stops the writing between two pieces: the promise is rejected with the reason of the signal, and no file is left.
+   * Without one, nothing stops it.
+   */
   signal?: AbortSignal;
 }
 

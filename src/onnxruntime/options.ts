@@ -19,7 +19,7 @@ export interface Provider {
 export interface SessionOptions {
   /**
    * Aborts the load: the promise rejects at once with the signal's reason. ONNX Runtime stops at its next step, in versions
-   * before 1.22 at the end of the load, and then frees the model on its thread.
+   * before 1.22 at the end of the load, and then frees the model on its thread. Default: none.
    */
   readonly signal?: AbortSignal;
   /** How many threads compute one run. Default: one for each processor core. */
@@ -40,13 +40,13 @@ export interface SessionOptions {
    * use. `'arena'`: ONNX Runtime's own, which never shrinks.
    */
   readonly memory?: 'blocks' | 'arena';
-  /** Fixed lengths for dimensions that have a name in the model: `{ batch: 1 }`. */
+  /** Fixed lengths for dimensions that have a name in the model: `{ batch: 1 }`. Default: none. */
   readonly dimensions?: Readonly<Record<string, number>>;
-  /** Entries of ONNX Runtime's session configuration. */
+  /** Entries of ONNX Runtime's session configuration. Default: none. */
   readonly config?: Readonly<Record<string, string>>;
-  /** Libraries with custom operators, by path. */
+  /** Libraries with custom operators, by path. Default: none. */
   readonly customOperators?: readonly string[];
-  /** Writes a profile to a file whose name begins with this; `session.endProfiling()` returns its path. */
+  /** Writes a profile to a file whose name begins with this; `endProfiling()` returns its path. Default: no profile. */
   readonly profile?: string;
 }
 
@@ -56,9 +56,9 @@ export interface RunOptions {
   readonly outputs?: readonly string[] | Readonly<Record<string, Tensor | null>>;
   /** Where outputs go: `'cpu'`, or the device of the session. Default: where the inputs are. */
   readonly device?: Device;
-  /** Stops the run between two kernels. The promise rejects with the signal's reason when the run has ended. */
+  /** Stops the run between two kernels. The promise rejects with its reason when the run has ended. Default: none. */
   readonly signal?: AbortSignal;
-  /** Entries of ONNX Runtime's run configuration. */
+  /** Entries of ONNX Runtime's run configuration. Default: none. */
   readonly config?: Readonly<Record<string, string>>;
 }
 

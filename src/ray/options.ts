@@ -8,23 +8,32 @@ export type RuntimeEnv = Readonly<Record<string, unknown>>;
 
 /** Where a task or an actor runs, and what it needs there. */
 export interface PlacementOptions {
-  /** The CPUs that it occupies while it runs. */
+  /**
+   * The CPUs that it occupies while it runs; by default 1 for a task, and for an actor that asks for GPUs, resources or
+   * an accelerator, and 0 for other actors.
+   */
   numCpus?: number;
-  /** The GPUs that it occupies while it runs. Parts of a GPU are possible. */
+  /** The GPUs that it occupies while it runs. Parts of a GPU are possible; none by default. */
   numGpus?: number;
-  /** Bytes of memory that the scheduler reserves. */
+  /** Bytes of memory that the scheduler reserves; none by default. */
   memory?: number;
-  /** Resources that nodes declare: `{ fastDisk: 0.5 }`. */
+  /** Resources that nodes declare: `{ fastDisk: 0.5 }`; none by default. */
   resources?: Readonly<Record<string, number>>;
-  /** A kind of accelerator that the node must have, such as `'H200'`. */
+  /** A kind of accelerator that the node must have, such as `'H200'`; any by default. */
   acceleratorType?: string;
-  /** `'DEFAULT'`, `'SPREAD'`, or an object of `ray.util.scheduling_strategies`, such as a node affinity. */
+  /**
+   * `'DEFAULT'`, `'SPREAD'`, or an object of `ray.util.scheduling_strategies`, such as a node affinity. By default the
+   * placement group of the task that starts it, if that captures what it starts, and otherwise `'DEFAULT'`.
+   */
   schedulingStrategy?: 'DEFAULT' | 'SPREAD' | PyObject;
-  /** Labels that the node must have. */
+  /** Labels that the node must have; none by default. */
   labelSelector?: Readonly<Record<string, string>>;
-  /** The environment of the worker. */
+  /** The environment of the worker; by default that of the program or task that starts it. */
   runtimeEnv?: RuntimeEnv;
-  /** A name: of a task in the dashboard, of an actor for `getActor`. */
+  /**
+   * A name: of a task in the dashboard, of an actor for `getActor`. By default a task has that of its function, and an
+   * actor none.
+   */
   name?: string;
 }
 
@@ -32,11 +41,14 @@ export interface PlacementOptions {
 export interface TaskOptions extends PlacementOptions {
   /** How often Ray runs the task again when its worker or node dies; 3 by default, -1 for no limit. */
   maxRetries?: number;
-  /** Also run it again when it throws: true, or a Python list of the exception classes. */
+  /** Also run it again when it throws: true, or a Python list of the exception classes; false by default. */
   retryExceptions?: boolean | PyObject;
-  /** How many results it has. With more than one, `remote()` returns an array of references. */
+  /**
+   * How many results it has; 1 by default, and for a Python generator as many as it yields. With more than one,
+   * `remote()` returns an array of references.
+   */
   numReturns?: number;
-  /** The worker ends after so many calls of this function. */
+  /** The worker ends after so many calls of this function; no limit by default. */
   maxCalls?: number;
 }
 
@@ -46,29 +58,38 @@ export interface ActorOptions extends PlacementOptions {
   maxRestarts?: number;
   /** How often Ray calls a method again after a restart; 0 by default, -1 for no limit. */
   maxTaskRetries?: number;
-  /** How many calls run at once; 1 by default. */
+  /** How many calls run at once; 1 by default, 1000 for a Python class with an `async def`. */
   maxConcurrency?: number;
   /** How many calls may wait; no limit by default. */
   maxPendingCalls?: number;
-  /** The namespace of its name. */
+  /** The namespace of its name; by default that of this program. */
   namespace?: string;
-  /** `'detached'`: the actor outlives the program that made it. */
+  /** `'detached'`: the actor outlives the program that made it. The default is `'non_detached'`. */
   lifetime?: 'detached' | 'non_detached';
-  /** Return the actor with this name if it exists. */
+  /** Return the actor with this name if it exists. By default a name that is taken is an error. */
   getIfExists?: boolean;
 }
 
 /** Options of a call of an actor's method. */
 export interface MethodOptions {
-  /** A name for the dashboard. */
+  /** A name for the dashboard; that of the method by default. */
   name?: string;
-  /** How many results it has. With more than one, `remote()` returns an array of references. */
+  /**
+   * How many results it has; 1 by default, unless the Python class declares another number or the method is a
+   * generator. With more than one here, `remote()` returns an array of references.
+   */
   numReturns?: number;
-  /** How often Ray calls it again after a restart of the actor; -1 for no limit. */
+  /**
+   * How often Ray calls it again after a restart of the actor, -1 for no limit; by default as the Python class declares
+   * for the method, otherwise as the actor's option says.
+   */
   maxTaskRetries?: number;
-  /** Also call it again when it throws: true, or a Python list of the exception classes. */
+  /**
+   * Also call it again when it throws: true, or a Python list of the exception classes; false by default, unless the
+   * Python class declares another value.
+   */
   retryExceptions?: boolean | PyObject;
-  /** The group of calls that run at once, as the class declares it. */
+  /** The group of calls that run at once, as the class declares it; by default that of the method there. */
   concurrencyGroup?: string;
 }
 
@@ -83,15 +104,18 @@ export interface InitOptions {
   numCpus?: number;
   /** The GPUs that this node offers; all of them by default. */
   numGpus?: number;
-  /** Further resources that this node offers: `{ fastDisk: 1 }`. */
+  /** Further resources that this node offers: `{ fastDisk: 1 }`; none by default. */
   resources?: Readonly<Record<string, number>>;
-  /** Labels of this node. */
+  /** Labels of this node; by default only those that Ray finds out, such as its kind of accelerator. */
   labels?: Readonly<Record<string, string>>;
-  /** The size of this node's object store in bytes. */
+  /**
+   * The size of this node's object store in bytes; by default 30 % of the free memory, but at most 200 GB, what
+   * `/dev/shm` holds, and 2 GB on macOS.
+   */
   objectStoreMemory?: number;
-  /** The namespace of named actors. */
+  /** The namespace of named actors; by default one of this program's own. */
   namespace?: string;
-  /** The environment of the workers. */
+  /** The environment of the workers; by default that of the node. */
   runtimeEnv?: RuntimeEnv;
   /** Start Ray's dashboard; only where its packages are installed by default. */
   includeDashboard?: boolean;
@@ -99,17 +123,17 @@ export interface InitOptions {
   dashboardHost?: string;
   /** The port of the dashboard; 8265 or the next free one by default. */
   dashboardPort?: number;
-  /** `'info'`, `'warning'` or `'error'`. */
+  /** `'info'`, `'warning'` or `'error'`; `'info'` by default. */
   loggingLevel?: string;
-  /** Print what workers write. */
+  /** Print what workers write; true by default. */
   logToDriver?: boolean;
-  /** Do not throw if this program uses a cluster already. */
+  /** Do not throw if this program uses a cluster already. The default is false. */
   ignoreReinitError?: boolean;
-  /** The address of this node, where Ray would choose a wrong one. */
+  /** The address of this node, where the one that Ray chooses by default is wrong. */
   nodeIpAddress?: string;
-  /** The folder for logs and sockets. */
+  /** The folder for logs and sockets; by default `ray` in `RAY_TMPDIR`, in `TMPDIR` or in `/tmp`. */
   tempDir?: string;
-  /** Ray's internal settings, for tests. */
+  /** Ray's internal settings, for tests; none by default. */
   systemConfig?: Readonly<Record<string, unknown>>;
 }
 

@@ -38,7 +38,7 @@ export interface OpenTensorOptions {
   stream?: StreamArgument;
   /**
    * A file descriptor of the memory that this process inherited from the one that shared it. Needed where processes do
-   * not see each other's files in `/proc`.
+   * not see each other's files in `/proc`. By default the memory is found there, or by its name.
    */
   file?: number;
   /** The dtype that the tensor must have, or a list of accepted dtypes; any when absent. The type of the result follows it. */

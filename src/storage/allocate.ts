@@ -18,8 +18,8 @@ export interface EmptyOptions {
   /** Each element narrower than a byte gets its own byte, as in NumPy, instead of being packed. The default is false. */
   padded?: boolean;
   /**
-   * Allocates memory for `describeTensor(x)` of `dlpack/shared`: on `'cuda'`, and on Linux on
-   * `'cpu'`. A string is the name under which other processes find host memory, such as Python's `SharedMemory`.
+   * Allocates memory for `describeTensor(x)` of `dlpack/shared`: on `'cuda'`, and on Linux on `'cpu'`. A string is the
+   * name under which other processes find host memory, such as Python's `SharedMemory`. The default is false.
    */
   shareable?: boolean | string;
 }

@@ -26,25 +26,29 @@ export type { CommandLine };
 
 /** How a kernel is compiled. */
 export interface CompileOptions<Name extends string = string> {
-  /** C++ source. Several sources are compiled as one file. The headers of TVM-FFI are included before it. */
+  /**
+   * C++ source. Several sources are compiled as one file. The headers of TVM-FFI are included before it. None when
+   * absent; then `cuda` is needed.
+   */
   cpp?: string | readonly string[];
-  /** CUDA source, compiled by nvcc. */
+  /** CUDA source, compiled by nvcc; none when absent. */
   cuda?: string | readonly string[];
   /**
    * The functions to export: names, or an object of names and documentation. With `cpp` they must be declared there,
-   * otherwise defined in `cuda`. Functions that the source exports itself need no entry.
+   * otherwise defined in `cuda`. Functions that the source exports itself need no entry, so by default there is
+   * none.
    */
   functions?: readonly Name[] | Readonly<Record<Name, string>>;
   /**
    * Further flags for the C++ compiler, such as `['-O3', '-march=native']`. The compiler runs in a temporary folder, so
-   * paths in flags must be absolute.
+   * paths in flags must be absolute. None when absent.
    */
   flags?: readonly string[];
-  /** Further flags for nvcc. The default architecture is that of the GPUs in this machine. */
+  /** Further flags for nvcc; none when absent. The default architecture is that of the GPUs in this machine. */
   cudaFlags?: readonly string[];
-  /** Further flags for the linker, such as `['-lblas']`. */
+  /** Further flags for the linker, such as `['-lblas']`; none when absent. */
   linkFlags?: readonly string[];
-  /** Folders with header files. A change in a file that the source includes causes a new build. */
+  /** Folders with header files; none when absent. A change in a file that the source includes causes a new build. */
   includes?: readonly string[];
   /** The C++ compiler. The default is the variable CXX, then c++, g++ or clang++. */
   compiler?: CommandLine;
@@ -54,7 +58,10 @@ export interface CompileOptions<Name extends string = string> {
   headers?: string;
   /** The folder for compiled libraries. The default is the variable DLPACK_CACHE_DIR, then the user's cache folder. */
   cache?: string;
-  /** Stops the waiting: the promise is rejected with the reason of the signal. The compiler goes on, for the cache. */
+  /**
+   * Stops the waiting: the promise is rejected with the reason of the signal. The compiler goes on, for the cache.
+   * Without one, nothing stops it.
+   */
   signal?: AbortSignal;
 }
 

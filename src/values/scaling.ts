@@ -15,7 +15,10 @@ export interface ScaleOptions {
   scale?: number | ArrayLike<number>;
   /** Is added to each product; 0 when absent. */
   offset?: number | ArrayLike<number>;
-  /** The axis whose positions have a scale and an offset each, such as the channels of an image. Needed for arrays of them. */
+  /**
+   * The axis whose positions have a scale and an offset each, such as the channels of an image; none when absent.
+   * Needed for arrays of them.
+   */
   axis?: number;
 }
 

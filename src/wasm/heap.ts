@@ -50,20 +50,26 @@ export interface TensorAtOptions<D extends DType = DType> {
 
 /** Which struct lies at an address, and how it is released. */
 export interface ImportManagedOptions {
-  /** false: the address is of a `DLManagedTensor` without a version. */
+  /** false: the address is of a `DLManagedTensor` without a version. The default is true. */
   versioned?: boolean;
   /**
    * true: the tensor refuses writes, even if the struct does not say so. A `DLManagedTensor` cannot say so. The default is
    * false.
    */
   readonly?: boolean;
-  /** Called once in place of the deleter, which it calls. For modules that do not export their table of functions. */
+  /**
+   * Called once in place of the deleter, which it calls. For modules that do not export their table of functions. By
+   * default the deleter is called.
+   */
   release?: () => void;
 }
 
 /** Which struct is written, and whether the elements are copied. */
 export interface ExportManagedOptions {
-  /** false: writes a `DLManagedTensor` without a version, which older consumers take. It cannot say read-only. */
+  /**
+   * false: writes a `DLManagedTensor` without a version, which older consumers take. It cannot say read-only. The
+   * default is true.
+   */
   versioned?: boolean;
   /** true: always copy; false: never copy, throw instead; null (default): copy elements outside the module's memory. */
   copy?: boolean | null;

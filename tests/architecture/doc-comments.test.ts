@@ -20,6 +20,10 @@ interface Documented {
   readonly parameters: ReadonlySet<string>;
   /** True for a function or a method that returns something other than its own object. */
   readonly hasResult: boolean;
+  /** True for a function or a method whose result is, or contains, a tensor. */
+  readonly hasTensor: boolean;
+  /** True for a property that may be left out. */
+  readonly isOptional: boolean;
 }
 
 interface Declared extends Documented {
@@ -93,17 +97,22 @@ function parametersAt(lines: readonly string[], i: number): string[] {
   });
 }
 
-/** True for a method, but no accessor, that returns something. The end of its declaration is indented as its beginning. */
-function methodReturns(lines: readonly string[], i: number): boolean {
-  if (!/^ {4}(?:(?:static|abstract) )*[\w$]+\??[(<]/.test(lines[i] as string)) return false;
-  const last = lines.find((line, at) => at >= i && /^ {4}\S.*;$/.test(line)) ?? '';
-  return !/\): (?:void|this|Promise<void>|asserts .*);$/.test(last);
+/** The last line of a method, but no accessor; empty for others. It is indented as the first line. */
+function methodEnd(lines: readonly string[], i: number): string {
+  if (!/^ {4}(?:(?:static|abstract) )*[\w$]+\??[(<]/.test(lines[i] as string)) return '';
+  return lines.find((line, at) => at >= i && /^ {4}\S.*;$/.test(line)) ?? '';
 }
 
-const both = (before: Documented | undefined, { comment, parameters, hasResult }: Documented): Documented => ({
+/** For the last line of a declaration: true if tensors come back. */
+const returnsTensor = (end: string): boolean =>
+  /\b(?:Tensor|TensorView)\b/.test(/(?:\):|=>) (?!asserts |\w+ is )((?:(?!\): ).)*);$/.exec(end)?.[1] ?? '');
+
+const both = (before: Documented | undefined, { comment, parameters, ...is }: Documented): Documented => ({
   comment: `${before?.comment ?? ''}${comment}`,
   parameters: new Set([...(before?.parameters ?? []), ...parameters]),
-  hasResult: hasResult || before?.hasResult === true,
+  hasResult: is.hasResult || before?.hasResult === true,
+  hasTensor: is.hasTensor || before?.hasTensor === true,
+  isOptional: is.isOptional,
 });
 
 /** The declarations of a file in dist, as TypeScript prints them: a member starts on its own line. */
@@ -117,8 +126,14 @@ function declarationsOf(lines: readonly string[]): Map<string, Declared> {
     for (let i = start + 1; i < end; i++) {
       const [, key] = member.exec(lines[i] as string) ?? [];
       if (key === undefined) continue;
-      const parameters = new Set(parametersAt(lines, i));
-      const one = { comment: commentBefore(lines, i), parameters, hasResult: methodReturns(lines, i) };
+      const last = methodEnd(lines, i);
+      const one = {
+        comment: commentBefore(lines, i),
+        parameters: new Set(parametersAt(lines, i)),
+        hasResult: last !== '' && !/\): (?:void|this|Promise<void>|asserts .*);$/.test(last),
+        hasTensor: returnsTensor(last),
+        isOptional: /^[^(<:]*\?:/.test(lines[i] as string),
+      };
       members.set(key, both(members.get(key), one));
     }
     const parents = (
@@ -128,9 +143,13 @@ function declarationsOf(lines: readonly string[]): Map<string, Declared> {
       .filter((word) => word !== '');
     const isFunction = kind === 'function' || (kind === 'const' && functionType.test(rest));
     const last = lines.find((it, i) => i >= start && /^\S.*;$/.test(it)) ?? '';
-    const hasResult = isFunction && !/(?:\):|=>) (?:void;|asserts )/.test(last);
-    const parameters = new Set(isFunction ? parametersAt(lines, start) : []);
-    const own = both(found.get(name), { comment: commentBefore(lines, start), parameters, hasResult });
+    const own = both(found.get(name), {
+      comment: commentBefore(lines, start),
+      parameters: new Set(isFunction ? parametersAt(lines, start) : []),
+      hasResult: isFunction && !/(?:\):|=>) (?:void;|asserts )/.test(last),
+      hasTensor: isFunction && returnsTensor(last),
+      isOptional: false,
+    });
     found.set(name, { ...own, parents, members, isFunction, isClass: kind === 'class' });
   });
   return found;
@@ -230,7 +249,7 @@ function withReferences(comment: string, members: ReadonlyMap<string, Documented
   return [comment, ...found].join('\n');
 }
 
-test('every exported function that returns something says what, and whether it shares or copies', () => {
+test('every exported function that returns something says what', () => {
   const missing = functions()
     .filter(({ declared: { hasResult, comment } }) => hasResult && !comment.includes('@returns'))
     .map(({ file, name }) => `${file}: ${name}`);
@@ -253,6 +272,41 @@ test('every method of an exported class or interface that returns something says
   });
   equal(missing, []);
   ok(count > 100, `reads ${count} methods`);
+});
+
+/** Words for memory that is shared, copied or new. */
+const saysMemory = /\bshar|\bcop(?:y|ie)|\bmemory\b/i;
+const example = /```[\s\S]*?```/g;
+
+test('every function and method that returns a tensor says whether it shares, copies or allocates memory', () => {
+  let count = 0;
+  const missing = exportsOf().flatMap(({ name, file, declared }) => {
+    if (declared === undefined) return [];
+    const own: [string, Documented] = [name, declared];
+    const members = [...declared.members].map(([key, member]): [string, Documented] => [`${name}.${key}`, member]);
+    const returning = [own, ...members].filter(([, { hasTensor }]) => hasTensor);
+    count += returning.length;
+    return returning
+      .filter(([, { comment }]) => !saysMemory.test(withReferences(comment, declared.members).replaceAll(example, '')))
+      .map(([key]) => `${file}: ${key}`);
+  });
+  equal(missing, []);
+  ok(count > 60, `reads ${count} functions and methods that return tensors`);
+});
+
+/** How comments say what holds without an option: `'cpu' when absent`, `3 by default`, `Without it, …`. */
+const saysDefault = /\b(?:[Dd]efault|[Aa]bsent|none)\b|\b[Ww]ithout (?:it|one)\b|\botherwise\./;
+
+test('every option that may be left out says what happens without it', () => {
+  let count = 0;
+  const missing = allExports().flatMap(({ name, file, declared }) => {
+    if (!name.endsWith('Options')) return [];
+    const optional = [...(declared?.members ?? [])].filter(([, { isOptional }]) => isOptional);
+    count += optional.length;
+    return optional.filter(([, { comment }]) => !saysDefault.test(comment)).map(([key]) => `${file}: ${name}.${key}`);
+  });
+  equal(missing, []);
+  ok(count > 150, `reads ${count} options`);
 });
 
 test('every exported function and class has an example, or says that it works as one that has', () => {

@@ -24,7 +24,10 @@ export interface CudaArrayExportOptions {
   version?: 0 | 1 | 2 | 3;
   /** false: neither waits nor names a stream, so the program must order the work itself. The default is true. */
   sync?: boolean;
-  /** Marks which elements are valid: a tensor on a device that broadcasts to the shape. Since version 1. */
+  /**
+   * Marks which elements are valid: a tensor on a device that broadcasts to the shape. Since version 1. All are
+   * valid when absent.
+   */
   mask?: TensorView;
 }
 

@@ -29,7 +29,8 @@ import { elementsOf } from './typestr.js';
 export interface CudaArrayOptions {
   /**
    * The dtype of the elements, for type strings that do not define one. It must have the same size, such as
-   * `'bfloat16'` for `'<V2'`, or be `'uint8'`, which adds a last axis with the bytes of each element.
+   * `'bfloat16'` for `'<V2'`, or be `'uint8'`, which adds a last axis with the bytes of each element. Without it,
+   * such arrays are refused.
    */
   dtype?: DType;
   /** false: does not wait for the producer's stream. The default is true. */

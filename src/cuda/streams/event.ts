@@ -16,7 +16,7 @@ import { whenDone } from './wait.js';
 export interface CudaEventOptions {
   /** The default is `'cuda:0'`. */
   device?: Device;
-  /** true: `elapsed` works. Events without timing are cheaper. */
+  /** true: `elapsed` works. Events without timing are cheaper. The default is false. */
   timing?: boolean;
 }
 
