@@ -1,10 +1,14 @@
 /** The declarations that users see: one meaning for each name, and a name for each type. */
 
+import { readdirSync, readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
 import { equal, ok } from '../assert.js';
 import { test } from '../harness.js';
-import { classesWithoutConstructor, entries, type Origin, unexportedTypes } from './declarations.js';
+import { classesWithoutConstructor, describe, entries, type Origin, unexportedTypes } from './declarations.js';
 
 const subpaths = entries();
+/** The compiler's packages, of which one has its declarations. */
+const compilers = fileURLToPath(new URL('../../../node_modules/@typescript/', import.meta.url));
 
 test('a name on two subpaths is the same thing', () => {
   const places = new Map<string, Map<Origin, string>>();
@@ -25,6 +29,28 @@ test('a name on two subpaths is the same thing', () => {
     // A call on another thread, of Python and of a kernel.
     'callAsync: dlpack/python, dlpack/tvm-ffi',
   ]);
+});
+
+/** The names of the values that are global in this runtime or in a page. */
+function globals(): Set<string> {
+  const declared = readdirSync(compilers, { recursive: true, encoding: 'utf8' })
+    .filter((file) => file.endsWith('lib.dom.d.ts'))
+    .map((file) => readFileSync(`${compilers}${file}`, 'utf8'));
+  const names = [...declared.join('\n').matchAll(/^declare (?:var|function|const) (\w+)/gm)].map(
+    ([, name = '']) => name,
+  );
+  return new Set([...names, ...Object.getOwnPropertyNames(globalThis)]);
+}
+
+test('no value that a subpath exports has the name of a global, which its import would hide', () => {
+  const taken = globals();
+  ok(taken.has('Event') && taken.has('GPUBuffer') && taken.has('process'), 'reads the globals of a page and of Node');
+  const hiding = [...subpaths].flatMap(([subpath, names]) =>
+    [...names]
+      .filter(([name, origin]) => taken.has(name) && !['type', 'interface'].includes(describe(origin).kind))
+      .map(([name]) => `${subpath}: ${name}`),
+  );
+  equal(hiding, []);
 });
 
 test('an acronym has one spelling in all names', () => {
