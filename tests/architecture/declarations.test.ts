@@ -7,8 +7,13 @@ import { test } from '../harness.js';
 import { classesWithoutConstructor, describe, entries, type Origin, unexportedTypes } from './declarations.js';
 
 const subpaths = entries();
-/** The compiler's packages, of which one has its declarations. */
-const compilers = fileURLToPath(new URL('../../../node_modules/@typescript/', import.meta.url));
+const root = fileURLToPath(new URL('../../../', import.meta.url));
+
+/** The texts of the files below a folder whose path ends so. */
+function textsOf(folder: string, end: string): string[] {
+  const files = readdirSync(`${root}${folder}`, { recursive: true, encoding: 'utf8' });
+  return files.filter((file) => file.endsWith(end)).map((file) => readFileSync(`${root}${folder}/${file}`, 'utf8'));
+}
 
 test('a name on two subpaths is the same thing', () => {
   const places = new Map<string, Map<Origin, string>>();
@@ -33,12 +38,8 @@ test('a name on two subpaths is the same thing', () => {
 
 /** The names of the values that are global in this runtime or in a page. */
 function globals(): Set<string> {
-  const declared = readdirSync(compilers, { recursive: true, encoding: 'utf8' })
-    .filter((file) => file.endsWith('lib.dom.d.ts'))
-    .map((file) => readFileSync(`${compilers}${file}`, 'utf8'));
-  const names = [...declared.join('\n').matchAll(/^declare (?:var|function|const) (\w+)/gm)].map(
-    ([, name = '']) => name,
-  );
+  const declared = textsOf('node_modules/@typescript', 'lib.dom.d.ts').join('\n'); // the compiler's own
+  const names = [...declared.matchAll(/^declare (?:var|function|const) (\w+)/gm)].map(([, name = '']) => name);
   return new Set([...names, ...Object.getOwnPropertyNames(globalThis)]);
 }
 
@@ -63,6 +64,17 @@ test('an acronym has one spelling in all names', () => {
 test('every type that an export names can be imported', () => {
   const pairs = [...unexportedTypes()].map(([type, from]) => `${type}, in ${[...from].join(', ')}`);
   equal(pairs.sort(), []);
+});
+
+test('every class of errors is exported, so that programs can name it', () => {
+  const source = textsOf('src', '.ts').join('\n');
+  const classes = [...source.matchAll(/^(?:export )?(?:abstract )?class (\w+)(?:<.*>)? extends (\w+)/gm)];
+  const errors = new Set(['DLPackError']);
+  for (const parent of errors) for (const [, name = '', of] of classes) if (of === parent) errors.add(name);
+  ok(errors.size > 25, `finds ${errors.size} classes`);
+  const exported = new Set([...subpaths.values()].flatMap((names) => [...names.keys()]));
+  const missing = [...errors].filter((name) => !exported.has(name));
+  equal(missing, []);
 });
 
 test('programs cannot call the constructors of classes that this package makes', () => {
