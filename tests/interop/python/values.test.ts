@@ -172,6 +172,11 @@ testWith(pythonMissing, 'arguments that Python cannot take say what to pass inst
   throws('TypeError', 'the last argument of a call', () => py.eval('print')(kwargs({ end: '' }), 1));
   throws('TypeError', 'Object.fromEntries', () => kwargs(new Map([['axis', 0]]) as never));
   throws('TypeError', 'new Uint8Array', () => py.eval('len')(new ArrayBuffer(2)));
+  for (const argument of [new Float32Array(2), [1, new Float32Array(2)]] as never[]) {
+    const advice =
+      'pass Tensor.from(array), a copy that Python can write to, or Tensor.adopt(array), which takes the memory over';
+    throws('TypeError', advice, () => py.eval('lambda x: x')(argument));
+  }
   throws('ValueError', 'received 40000 (number); pass them as a list', () => py.eval('len')(...many(40_000, (i) => i)));
   throws('TypeError', 'py.getItem(x, -1)', () => py.eval('[1, 2]')[-1]);
 });
