@@ -64,7 +64,7 @@ for (const where of ['main', 'worker']) {
     });
   });
 
-  testWith(ffiMissing, `chains of 100,000 containers are released: ${where}`, () => {
+  testWith(ffiMissing, `long chains of containers are released: ${where}`, () => {
     const released = resultOf<string[]>(runChild(import.meta.url, 'children/linked.js', { args: [where] }).output);
     equal(released.length, 5);
   });

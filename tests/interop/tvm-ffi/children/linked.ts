@@ -4,7 +4,8 @@ import { isMainThread, parentPort, Worker } from 'node:worker_threads';
 import { Dict, List, loadLibrary, TVMFFIError, toFunction } from 'dlpack/tvm-ffi';
 import { libraries } from '../peer.js';
 
-const LENGTH = 100_000;
+/** Lengths at which a release that follows the links overflows the stack of the thread. */
+const LENGTH = isMainThread ? 200_000 : 100_000;
 
 /** What is linked, and a function that releases it. JavaScript keeps no reference to anything inside. */
 const chains: Record<string, () => () => void> = {
