@@ -51,8 +51,8 @@ interface Place {
   readonly missing: string;
 }
 
-/** The places to try, in the order of the guide. A generator, because the last places start a process. */
-function* places(given?: string): Generator<Place> {
+/** The places to try, in the order of the guide. A generator, because a late one starts a process, which has `limit` ms. */
+export function* places(given?: string, limit = patience): Generator<Place> {
   if (given !== undefined) {
     yield { from: 'the given path', files: [resolve(given)], missing: '' };
     return;
@@ -63,8 +63,8 @@ function* places(given?: string): Generator<Place> {
   if (VIRTUAL_ENV) yield virtualEnvironment(VIRTUAL_ENV, 'VIRTUAL_ENV');
   else yield { from: 'VIRTUAL_ENV', files: [], missing: 'the variable is not set' };
   yield virtualEnvironment(resolve('.venv'), '.venv');
-  const missing = 'the command is not on the PATH, or failed';
-  yield { from: 'tvm-ffi-config --libdir', files: inFolder(runConfig()), missing };
+  const missing = `the command is not on the PATH, failed, or gave no answer in ${limit / 1000} seconds`;
+  yield { from: 'tvm-ffi-config --libdir', files: inFolder(runConfig(limit)), missing };
   const files = searchedFolders()?.flatMap(inFolder).filter(existsSync) ?? [fileName];
   yield { from: 'the search path of the loader', files, missing: `no folder has ${fileName}` };
 }
@@ -100,7 +100,7 @@ function filesIn(root: string): string[] {
   return libraries.map((folder) => join(folder, 'site-packages', 'tvm_ffi', 'lib', fileName)).filter(existsSync);
 }
 
-function runConfig(): string | null {
+function runConfig(limit: number): string | null {
   const { execFileSync } = node.childProcess;
   const program = findProgram('tvm-ffi-config');
   if (program === null) return null;
@@ -108,7 +108,7 @@ function runConfig(): string | null {
     return execFileSync(program, ['--libdir'], {
       encoding: 'utf8',
       stdio: ['ignore', 'pipe', 'ignore'],
-      timeout: patience,
+      timeout: limit,
       killSignal: 'SIGKILL',
     }).trim();
   } catch {

@@ -4,9 +4,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { loadLibrary } from 'dlpack/tvm-ffi';
+import { places } from '../../../src/tvm-ffi/library.js';
 import { equal, ok, throws } from '../../assert.js';
 import { runChild } from '../../child.js';
-import { testWith } from '../../harness.js';
+import { test, testWith } from '../../harness.js';
 import { ffiMissing, kernelsMissing, kernelsPath, libraries } from './peer.js';
 
 const nowhere = { TVM_FFI_LIBDIR: '', VIRTUAL_ENV: '', PATH: '', LD_LIBRARY_PATH: '' };
@@ -57,6 +58,24 @@ testWith(ffiMissing, 'an active virtual environment, tvm-ffi-config, and the pat
       equal((JSON.parse(output) as { loaded?: string }).loaded, `${libraries}/libtvm_ffi.so`, JSON.stringify(env));
     }
   } finally {
+    rmSync(commands, { recursive: true });
+  }
+});
+
+test('a tvm-ffi-config that never answers and ignores SIGTERM: it is ended, and the next place is tried', () => {
+  const commands = mkdtempSync(join(tmpdir(), 'dlpack-'));
+  const { PATH } = process.env;
+  try {
+    const sleep = spawnSync('sh', ['-c', 'command -v sleep'], { encoding: 'utf8' }).stdout.trim();
+    const text = `#!/bin/sh\ntrap '' TERM\nexec ${sleep} 1000\n`;
+    writeFileSync(join(commands, 'tvm-ffi-config'), text, { mode: 0o755 });
+    process.env.PATH = commands;
+    const [config, loader] = [...places(undefined, 200)].slice(-2);
+    const missing = 'the command is not on the PATH, failed, or gave no answer in 0.2 seconds';
+    equal(config, { from: 'tvm-ffi-config --libdir', files: [], missing });
+    equal(loader?.from, 'the search path of the loader');
+  } finally {
+    process.env.PATH = PATH;
     rmSync(commands, { recursive: true });
   }
 });
