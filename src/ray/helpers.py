@@ -38,6 +38,10 @@ def task_function(name, url):
     task.__module__ = 'javascript'
     return ray.remote(task)
 
+def with_max_calls(task, max_calls):
+    """The same task with this option, which Ray takes only where it makes a task, and not in `options`."""
+    return ray.remote(max_calls=max_calls)(task._function)
+
 def error_class():
     class JavaScriptError(Exception):
         """An error that JavaScript threw in a worker: its name, its message and its stack."""

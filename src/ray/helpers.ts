@@ -14,6 +14,7 @@ export interface Helpers {
   put(value: PyArgument): PyObject;
   actor_class(name: string, methods: readonly string[], url: string): PyObject;
   task_function(name: string, url: string): PyObject;
+  with_max_calls(task: PyObject, maxCalls: number): PyObject;
   is_actor(value: PyObject): boolean;
   is_method(value: PyObject): boolean;
   partial(method: PyObject, ...args: readonly PyArgument[]): PyObject;
@@ -34,6 +35,7 @@ const names: readonly (keyof Helpers)[] = [
   'put',
   'actor_class',
   'task_function',
+  'with_max_calls',
   'is_actor',
   'is_method',
   'partial',

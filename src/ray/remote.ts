@@ -80,7 +80,10 @@ const example = '{ numCpus: 1 }';
 
 /** Ray's options of a task or an actor; `names` are the options that it may have. */
 function withOptions(target: PyObject, options: Options, names: Names): PyObject {
-  return target.options(toKeywords(options, names as OptionNames<Options>, example));
+  checkOptions(options, names as OptionNames<Options>, example);
+  const { maxCalls, ...others } = options;
+  const made = maxCalls === undefined ? target : load().helpers.with_max_calls(target, maxCalls);
+  return made.options(toKeywords(others, names as OptionNames<Options>, example));
 }
 
 function makeRemote<F extends RemoteFunction | ActorClass>(target: PyObject, given: Options, names: Names): Remote<F> {

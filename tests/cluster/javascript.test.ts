@@ -204,6 +204,9 @@ testWith(rayMissing, 'tasks in JavaScript', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'dlpack-ray-'));
   equal(await get(again.remoteSync(join(folder, 'once'))), 'second', 'after its worker died');
   rmSync(folder, { recursive: true });
+  const fresh = task<typeof workers.ownProcess>(module, 'ownProcess', { maxCalls: 1 });
+  const pids = [await get(await fresh.remote()), await get(fresh.remoteSync()), await get(await fresh.remote())];
+  equal(new Set(pids).size, 3, 'each call has a worker of its own');
   const missing = await rejection(get(task(module, 'nothing', { maxRetries: 0 }).remoteSync()));
   ok(missing.message.includes('exports'), missing.message);
 });

@@ -148,8 +148,11 @@ testWith(rayMissing, 'the copy in the object store is the only one', async () =>
 });
 
 testWith(rayMissing, 'Python functions as tasks: tensors, keywords, options, several results', async () => {
-  const [scale, divide] = define(
+  const [scale, divide, pid] = define(
     `
+import os
+def pid():
+    return os.getpid()
 def scale(x, by=2):
     return x * by
 def divide(a, b):
@@ -159,6 +162,7 @@ def fail():
 `,
     'scale',
     'divide',
+    'pid',
   );
   const scaled = remote<(x: Tensor<'float32'>, ...rest: unknown[]) => Tensor<'float32'>>(scale, { numCpus: 0.5 });
   const x = Tensor.from([1, 2], { dtype: 'float32' });
@@ -175,6 +179,10 @@ def fail():
   equal(await get(both), [3, 2]);
   const later = (await remote(divide, { numReturns: 2 }).remote(17, 3)) as unknown as ObjectRef<number>[];
   equal(await get(later), [5, 2]);
+  const fresh = remote<() => number>(pid, { maxCalls: 1, numCpus: 0.5 });
+  const pids = [await get(await fresh.remote()), await get(fresh.options({ numCpus: 1 }).remoteSync())];
+  ok(pids[0] !== pids[1], 'each call has a worker of its own');
+  throws('TypeError', 'maxCalls', () => remote(py.import('decimal').Decimal, { maxCalls: 1 } as never));
   throws('TypeError', "did you mean 'numCpus'", () => remote(scale, { numCPU: 1 } as never));
   throws('TypeError', 'maxRestarts', () => remote(scale, { maxRestarts: 1 } as never));
   throws('TypeError', 'a Python function or class', () => remote((() => 1) as never));

@@ -129,6 +129,11 @@ export function explode(): never {
   throw new TypeError('thrown in a task');
 }
 
+/** The process that runs the task. */
+export function ownProcess(): number {
+  return process.pid;
+}
+
 /** Fails until the file has been written, so that a second attempt succeeds. */
 export async function once(path: string): Promise<string> {
   const { existsSync, writeFileSync } = await import('node:fs');
