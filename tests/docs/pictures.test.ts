@@ -35,6 +35,26 @@ test('each picture has a title and a description, and a page shows it with a tex
   }
 });
 
+test('the comparison names the figures of the results that it cites', () => {
+  const text = read('docs/comparison.md').replaceAll('\n', ' ');
+  /** The medians of a row, in its order. */
+  const medians = (page: string, row: string, ...columns: number[]): number[] => {
+    const line = read(`bench/results/${page}.md`)
+      .split('\n')
+      .find((it) => it.startsWith(`| ${row} |`));
+    return columns.map((column) => Number(line?.split('|')[column]));
+  };
+  const [here, there] = medians('python', 'fromDLPack(torch tensor), dispose', 2, 5).map((ns) =>
+    (ns / 1000).toFixed(1),
+  );
+  const torch = `Importing a PyTorch tensor takes ${here} µs; NumPy needs ${there} µs (\`bench/results/python.md\`).`;
+  const [own] = medians('exchange', 'fromDLPack(tensor), dispose', 2);
+  const ours = `\`fromDLPack\` takes ${own} ns for a tensor of this package (\`bench/results/exchange.md\`).`;
+  const [array] = medians('python-peers', 'Float32Array to NumPy', 2);
+  const once = `took ${array} µs in another run (\`bench/results/python-peers.md\`).`;
+  for (const sentence of [torch, ours, once]) ok(text.includes(sentence), sentence);
+});
+
 test('README, the comparison and the home page name the figures of the chart', () => {
   const [, chart = ''] = /<desc id="description">([^<]*)</.exec(read('docs/pictures/peers.svg')) ?? [];
   const bars = chart.split(/(?<=s)\.\s*(?=\S|$)/).filter((bar) => bar !== '');
