@@ -1,9 +1,9 @@
-/** The model of the tutorial is what its source says. `UPDATE=1` writes it. */
+/** The models of the pages are what their sources say. `UPDATE=1` writes them. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ok } from '../assert.js';
 import { test } from '../harness.js';
-import { elementTypes, makeGraph } from '../interop/libraries/model.js';
+import { elementTypes, makeGraph, makeModel } from '../interop/libraries/model.js';
 import { root } from './project.js';
 
 /** The means of the channels, as scores. */
@@ -17,8 +17,13 @@ const colours = makeGraph({
   outputs: { scores: { tensor: elementTypes.float32, shape: ['images', 3] } },
 });
 
-test('examples/models/colours.onnx', () => {
-  const path = join(root, 'examples/models/colours.onnx');
-  if (process.env.UPDATE) writeFileSync(path, colours);
-  ok(readFileSync(path).equals(colours));
-});
+/** y = x + x, for matrices. */
+const double = makeModel('Add', 2, 'float32');
+
+for (const [name, model] of Object.entries({ colours, double })) {
+  test(`examples/models/${name}.onnx`, () => {
+    const path = join(root, `examples/models/${name}.onnx`);
+    if (process.env.UPDATE) writeFileSync(path, model);
+    ok(readFileSync(path).equals(model));
+  });
+}
