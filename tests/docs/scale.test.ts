@@ -1,4 +1,4 @@
-/** The figures of the page on scale agree with the committed results and with its own arithmetic. */
+/** The figures of the note on scale agree with the committed results and with its own arithmetic. */
 
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -7,7 +7,7 @@ import { test } from '../harness.js';
 import { root } from './project.js';
 
 const read = (path: string): string => readFileSync(join(root, path), 'utf8').replaceAll('\n', ' ');
-const page = read('docs/guides/ray.md');
+const page = read('docs/design/scale.md');
 const scale = read('bench/results/scale.md');
 const cluster = read('bench/results/cluster.md');
 
