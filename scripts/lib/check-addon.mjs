@@ -7,8 +7,11 @@ import { isPe, readPe } from './binary/pe.mjs';
 import { at, root } from './steps.mjs';
 import { prebuildOf, sizes } from './targets.mjs';
 
-const { symbols } = createRequire(import.meta.url)('node-api-headers');
-const nodeApi = new Set([...symbols.v8.js_native_api_symbols, ...symbols.v8.node_api_symbols]);
+/** The functions of Node-API 8. */
+function nodeApi() {
+  const { symbols } = createRequire(import.meta.url)('node-api-headers');
+  return new Set([...symbols.v8.js_native_api_symbols, ...symbols.v8.node_api_symbols]);
+}
 
 /** The properties that the system loader will find in these bytes; null if they are not a library. */
 export function inspectAddon(bytes) {
@@ -43,7 +46,8 @@ const nodeApiProblems = {
 function missingImports(imports) {
   const used = imports.filter(isNodeApi);
   if (used.length === 0) return ['it uses no function of Node-API'];
-  return used.filter((name) => !nodeApi.has(name)).map((name) => `${name} is not in Node-API 8`);
+  const known = nodeApi();
+  return used.filter((name) => !known.has(name)).map((name) => `${name} is not in Node-API 8`);
 }
 
 function versionProblems(target, found) {

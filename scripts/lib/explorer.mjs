@@ -3,7 +3,6 @@
 // no server that would do it.
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { deflateRawSync } from 'node:zlib';
-import { build, transform } from 'esbuild';
 import { at } from './steps.mjs';
 
 /** A program that unpacks another one and runs it. */
@@ -17,6 +16,7 @@ const unpacking = (program) => `(async () => {
 
 /** Builds build/explorer/index.html. Returns its number of bytes. */
 export async function buildExplorer() {
+  const { build, transform } = await import('esbuild');
   const { outputFiles } = await build({
     entryPoints: [at('explorer/page.ts')],
     bundle: true,
