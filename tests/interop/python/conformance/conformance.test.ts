@@ -1,23 +1,24 @@
 /**
- * Every peer, route, dtype, layout, flag and request, in each direction. docs/compatibility.md has the results.
+ * Every peer, route, dtype, layout, flag and request, in each direction. docs/compatibility.md and the pages of
+ * docs/compatibility have the results.
  *
- *   UPDATE=1 npm test -- python/conformance        writes docs/compatibility.md
+ *   UPDATE=1 npm test -- python/conformance        writes them
  */
 
 import { spawn } from 'node:child_process';
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { cellsOf, peers } from '../../../../src/cli/python-matrix/cells.js';
 import type { Context, Finding, Line } from '../../../../src/cli/python-matrix/lines.js';
 import { equal, ok } from '../../../assert.js';
 import { runtimeArgs } from '../../../child.js';
-import { runtime, testWith } from '../../../harness.js';
+import { runtime, test, testWith } from '../../../harness.js';
 import { pythonMissing } from '../available.js';
 import { idleRows, join, surprises } from './findings.js';
-import { writeReport } from './report.js';
+import { pageOf, writeReport } from './report.js';
 
 const root = fileURLToPath(new URL('../../../../../', import.meta.url));
-const document = `${root}docs/compatibility.md`;
+const docs = `${root}docs/`;
 
 /** The version of Python in an environment, as a number: 312. */
 const pythonOf = (venv: string) => {
@@ -101,19 +102,33 @@ testWith(tablesMissing, 'every known limit still exists', async () => {
   if (missing.length === 0) equal(idleRows(join(findings)), [], 'rows that apply to no cell');
 });
 
-testWith(tablesMissing, 'docs/compatibility.md equals the results of this run', async () => {
+/** What the run writes of a page. The rest of docs/compatibility.md belongs to tests/peers and tests/adapters/matrix.test.ts. */
+function partsOf(path: string): { ours: string; rest: string } {
+  const text = existsSync(docs + path) ? readFileSync(docs + path, 'utf8') : '';
+  if (path !== 'compatibility.md') return { ours: text, rest: '' };
+  const [ours = '', ...libraries] = text.split(/^(?=## (?:More Python|JavaScript) libraries$)/m);
+  return { ours: ours.replace(/\n$/, ''), rest: `\n${libraries.join('')}` };
+}
+
+const remedy = 'look at it, then: UPDATE=1 npm test -- conformance';
+
+testWith(tablesMissing, 'docs/compatibility.md and its pages equal the results of this run', async () => {
   const { findings, contexts, missing } = await runAll();
   if (missing.length > 0) return;
-  const text = writeReport(join(findings), contexts);
-  // The rest of the page belongs to tests/peers and tests/adapters/matrix.test.ts.
-  const [before = '', ...libraries] = (existsSync(document) ? readFileSync(document, 'utf8') : '').split(
-    /^(?=## (?:More Python|JavaScript) libraries$)/m,
-  );
-  if (process.env.UPDATE) writeFileSync(document, [`${text}\n`, ...libraries].join(''));
-  const committed = process.env.UPDATE ? text : before.replace(/\n$/, '');
-  const differs = text.split('\n').findIndex((line, i) => line !== committed.split('\n')[i]);
-  ok(
-    text === committed,
-    `docs/compatibility.md differs from line ${differs + 1} on; look at it, then: UPDATE=1 npm test -- conformance`,
-  );
+  mkdirSync(`${docs}compatibility`, { recursive: true });
+  const faults = [...writeReport(join(findings), contexts)].flatMap(([path, text]) => {
+    const { ours, rest } = partsOf(path);
+    if (process.env.UPDATE) writeFileSync(docs + path, text + rest);
+    if (process.env.UPDATE || text === ours) return [];
+    const differs = text.split('\n').findIndex((line, i) => line !== ours.split('\n')[i]);
+    return [`docs/${path} differs from line ${differs + 1} on; ${remedy}`];
+  });
+  equal(faults, []);
+});
+
+test('docs/compatibility has a page for each library, and no other', () => {
+  const expected = peers.map(pageOf).sort();
+  const unknown = readdirSync(`${docs}compatibility`).filter((name) => !expected.includes(name));
+  if (process.env.UPDATE) for (const name of unknown) rmSync(`${docs}compatibility/${name}`);
+  equal(readdirSync(`${docs}compatibility`).sort(), expected, remedy);
 });

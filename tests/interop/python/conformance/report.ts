@@ -1,4 +1,4 @@
-/** Writes docs/compatibility.md from the results of a run. */
+/** Writes docs/compatibility.md and its pages of libraries from the results of a run. */
 
 import { type Cell, cellsOf, type Direction, type PeerRow, peers } from '../../../../src/cli/python-matrix/cells.js';
 import type { Context } from '../../../../src/cli/python-matrix/lines.js';
@@ -93,7 +93,7 @@ function summary(book: Book): Text {
       ).length;
     };
     return [
-      `[${peer.title}](#${anchor(peer)})`,
+      `[${peer.title}](compatibility/${pageOf(peer)})`,
       book.version(peer),
       at('to JavaScript', false, null),
       String(shared('to JavaScript')),
@@ -107,11 +107,12 @@ function summary(book: Book): Text {
   return table([...head, 'from JavaScript', 'dtypes', 'read-only'], rows);
 }
 
-const anchor = ({ title }: PeerRow): Text =>
-  title
+/** The name of a library's page in docs/compatibility. */
+export const pageOf = ({ title }: PeerRow): string =>
+  `${title
     .toLowerCase()
     .replace(/[^\w -]/g, '')
-    .replaceAll(' ', '-');
+    .replaceAll(' ', '-')}.md`;
 
 /** One table with a row for each value of a property, the rest being plain. */
 function byProperty(
@@ -168,21 +169,31 @@ function byRoute(book: Book, peer: PeerRow): Text {
   return table(['direction', 'route', ...requests.map(([name]) => name)], rows);
 }
 
-function section(book: Book, peer: PeerRow): Text {
+/** The page of a library. */
+function libraryPage(book: Book, peer: PeerRow): Text {
   const cells = cellsOf(peer);
   const dtypes = distinct(cells.map(({ dtype }) => dtype.name));
   const layouts = distinct(cells.map(({ layout }) => layout.name));
   const dtype = dtypeOf(peer);
   const layout = layoutOf(peer);
-  return `## ${peer.title}
+  return `# ${peer.title}
 
-Version ${book.version(peer)}.
+What ${peer.title} ${book.version(peer)} exchanges with JavaScript, and how. Each cell is the result of a test.
+[Compatibility](../compatibility.md) explains the words, and its [known limits](../compatibility.md#known-limits) give the reason for
+each exchange that is not simply shared.
+
+## Dtypes
 
 ${byProperty(book, peer, `dtype (${layout})`, dtypes, (c, name) => c.dtype.name === name && c.layout.name === layout)}
 
+## Layouts
+
 ${byProperty(book, peer, `layout (${dtype})`, layouts, (c, name) => c.layout.name === name && c.dtype.name === dtype)}
 
-${byRoute(book, peer)}`;
+## Routes and requests
+
+${byRoute(book, peer)}
+`;
 }
 
 const titleOf = (name: string): Text => peers.find((peer) => peer.name === name)?.title ?? name;
@@ -199,14 +210,13 @@ function limits(book: Book): Text {
   return table(['library', 'direction', 'what', 'result', 'reason', 'combinations'], rows);
 }
 
-/** The whole document. */
-export function writeReport(found: readonly Found[], contexts: readonly Context[]): Text {
-  const book = new Book(found, contexts);
+function compatibility(book: Book): Text {
   return `# Compatibility
 
-This page shows what each library exchanges with JavaScript, and how. A test (\`tests/interop/python/conformance\`) writes the
-page, and fails when an exchange has another result than the page says: \`UPDATE=1 npm test -- conformance\`. The test tries every
-combination of library, direction, dtype, layout, read-only mark and request for a copy, and many of them again by every other route.
+These pages show what each library exchanges with JavaScript, and how: a summary, and a page for each Python library in it. A test
+(\`tests/interop/python/conformance\`) writes them, and fails when an exchange has another result than they say:
+\`UPDATE=1 npm test -- conformance\`. The test tries every combination of library, direction, dtype, layout, read-only mark and request
+for a copy, and many of them again by every other route.
 It has ${book.size} combinations. In ${book.exchanged} of them a real tensor is exchanged, and in the others the library cannot hold such a tensor.
 
 | word | means |
@@ -225,13 +235,12 @@ be written, and that everything is released exactly once.
 ## Summary
 
 A plain float32 tensor (bfloat16 for ml_dtypes) by the route that a user takes: \`fromDLPack(object)\` to JavaScript, the first
-route in the library's section from JavaScript. *dtypes* counts those that are shared.
+route on the library's page from JavaScript. *dtypes* counts those that are shared. The page of a library has its dtypes, layouts
+and routes.
 
 ${summary(book)}
 
 bytes, bytearray, memoryview and array.array have no DLPack: \`fromDLPack(np.frombuffer(object, kwargs({ dtype: 'float32' })))\`.
-
-${peers.map((peer) => section(book, peer)).join('\n\n')}
 
 ## Known limits
 
@@ -240,4 +249,13 @@ the last column counts the combinations for which a row decides. When a library 
 
 ${limits(book)}
 `;
+}
+
+/** Every page by its path in docs. */
+export function writeReport(found: readonly Found[], contexts: readonly Context[]): ReadonlyMap<string, Text> {
+  const book = new Book(found, contexts);
+  return new Map([
+    ['compatibility.md', compatibility(book)],
+    ...peers.map((peer) => [`compatibility/${pageOf(peer)}`, libraryPage(book, peer)] as const),
+  ]);
 }
