@@ -3,7 +3,7 @@
  *
  * A block is a separate program; `continue` appends it to the previous block. With `no-run: reason` it is compiled but not
  * run, and with `fragment: reason` neither. With `server: image` it is a server on `process.env.PORT`, to which the tests
- * post an image.
+ * post an image. Before them a block can have the title of its tab on the site, in brackets.
  */
 
 export interface Program {
@@ -27,7 +27,7 @@ interface Block {
 
 function blocksOf(page: string): Block[] {
   const blocks: Block[] = [];
-  for (const match of page.matchAll(/^```(ts|js)\b(.*)\n([\s\S]*?)^```$/gm)) {
+  for (const match of page.matchAll(/^```(ts|js)\b(?: \[.*?\])?(.*)\n([\s\S]*?)^```$/gm)) {
     const [, language, words, text] = match as unknown as [string, 'ts' | 'js', string, string];
     blocks.push({ line: page.slice(0, match.index).split('\n').length, language, words: words.trim(), text });
   }
