@@ -12,6 +12,7 @@ const looked = {
   home: 'index.html',
   guide: 'docs/concepts/layout.html',
   reference: 'build/reference/dlpack.html',
+  compatibility: 'docs/compatibility/jax.html',
   explorer: 'explorer/index.html?t=uint8[2,3,3].transpose([2,0,1])',
 };
 
@@ -142,6 +143,32 @@ function llms(site) {
   }
 }
 
+/** The lowest contrast between a coloured word of a table and its background, and how many words there are of each kind. */
+const contrasts = `(() => {
+  const light = (color) => {
+    const [r, g, b] = color.match(/\\d+/g).map((part) => (part / 255 <= 0.04045 ? part / 255 / 12.92 : ((part / 255 + 0.055) / 1.055) ** 2.4));
+    return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+  };
+  const words = [...document.querySelectorAll('.vp-doc td .verdict')];
+  const ratios = words.map((word) => {
+    const { color, backgroundColor } = getComputedStyle(word);
+    const [low, high] = [light(color), light(backgroundColor)].sort((a, b) => a - b);
+    return (high + 0.05) / (low + 0.05);
+  });
+  return { lowest: Math.min(...ratios), kinds: [...new Set(words.map((word) => word.className))].sort() };
+})()`;
+
+/** Every kind of word on the page of compatibility has a colour that can be read, in light and dark. */
+async function colours(visit, url) {
+  for (const scheme of ['light', 'dark']) {
+    await visit({ url: `${url}/docs/compatibility.html`, scheme, ...wide }, async ({ evaluate }) => {
+      const { lowest, kinds } = await evaluate(contrasts);
+      check(kinds.length === 5, `the words of the tables are of the kinds ${kinds}`);
+      check(lowest >= 4.5, `a word of a table has a contrast of ${lowest} in ${scheme}`);
+    });
+  }
+}
+
 /** Pictures of the most important pages in both colours and both widths. */
 async function screenshots(visit, url) {
   mkdirSync(at('build/screenshots'), { recursive: true });
@@ -165,6 +192,7 @@ export async function checkSite(browser, url, site) {
   llms(site);
   await withBrowser(browser, async (visit) => {
     await screenshots(visit, url);
+    await colours(visit, url);
     await keyboard(visit, url);
     await programs(visit, url);
     await everyPage(visit, url, site);

@@ -4,6 +4,7 @@ import { transformSync } from 'esbuild';
 import { defineConfig } from 'vitepress';
 import { hovers } from '../lib/hovers.mjs';
 import { liveProgram } from '../lib/live.mjs';
+import { withVerdicts } from '../lib/verdicts.mjs';
 
 const root = new URL('../../', import.meta.url);
 const modules = new URL('site/node_modules/', root).pathname;
@@ -82,6 +83,7 @@ const inOrder = [
     ...pagesIn('docs', false),
     'CHANGELOG.md',
   ]),
+  group('Compatibility by library', pagesIn('docs/compatibility')),
 ];
 const sidebar = [
   ...inOrder.filter(({ items }) => items.length > 0),
@@ -169,6 +171,7 @@ export default defineConfig({
     config(md) {
       withFigures(md);
       withCells(md);
+      withVerdicts(md, slugify);
     },
     anchor: { slugify },
     codeTransformers: hasHovers ? [hovers()] : [],
