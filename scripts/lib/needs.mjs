@@ -59,6 +59,7 @@ export const needs = {
   'files/python': ['python'],
   fuzz: ['python', 'kernels'],
   interop: ['python', 'oldNumPy', 'libraries', 'spans', 'peer', 'kernels', 'xgrammar'],
+  'interop/python/headers': ['headers'],
   native: ['headers', 'peer'],
   'native/ffi': ['ffi', 'libraries'],
   onnxruntime: ['libraries'],

@@ -26,6 +26,14 @@ export function enumeratorsOf(path: string): Map<string, number> {
   return found;
 }
 
+/** Every struct in the text of a header: `struct Name {` in C++, `} Name;` in C, where that is also the end of an enum. */
+export function structsOf(path: string): Set<string> {
+  const text = readFileSync(path, 'utf8');
+  const enums = new Set([...text.matchAll(/^typedef enum\b[^}]*} (\w+);/gm)].map(([, name]) => name as string));
+  const found = [...text.matchAll(/^(?:struct (\w+) {|} (\w+);)/gm)].map(([, cpp, c]) => (cpp ?? c) as string);
+  return new Set(found.filter((name) => !enums.has(name)));
+}
+
 /** A header of this repository. */
 export function ownHeader(name: string): string {
   return `${root}native/abi/${name}`;

@@ -64,8 +64,6 @@ SAME(TVMFFIErrorCell, extra_context);
 SAME_SIZE(TVMFFIFunctionCell);
 SAME(TVMFFIFunctionCell, safe_call);
 SAME(TVMFFIFunctionCell, cpp_call);
-// Our struct is a prefix of the real struct. The remaining fields are reflection, which this package does not read.
-
 SAME_SIZE(TVMFFIFieldInfo);
 SAME(TVMFFIFieldInfo, name);
 SAME(TVMFFIFieldInfo, doc);
@@ -84,6 +82,11 @@ SAME(TVMFFIMethodInfo, doc);
 SAME(TVMFFIMethodInfo, metadata);
 SAME(TVMFFIMethodInfo, flags);
 SAME(TVMFFIMethodInfo, method);
+SAME_SIZE(TVMFFITypeMetadata);
+SAME(TVMFFITypeMetadata, doc);
+SAME(TVMFFITypeMetadata, creator);
+SAME(TVMFFITypeMetadata, total_size);
+SAME(TVMFFITypeMetadata, structural_eq_hash_kind);
 SAME_SIZE(TVMFFITypeInfo);
 SAME(TVMFFITypeInfo, type_index);
 SAME(TVMFFITypeInfo, type_depth);
