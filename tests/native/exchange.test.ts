@@ -460,6 +460,15 @@ testWith(peerMissing, 'the devices and the dtype of the main branch of DLPack cr
   }
 });
 
+testWith(peerMissing, 'the host reads and writes pinned memory of a TPU', () => {
+  using x = importManaged(
+    peer.makeVersioned({ device: 20, shape: [8n], byteOffset: 16, nbytes: 256, code: 1, bits: 8 }),
+  );
+  equal([x.get(0), x.get(7)], [16, 23], 'the byte at address a of the block is a');
+  x.set(0, 200);
+  equal([peer.peekByte(addressOf(x)), x.data[0]], [200, 200]);
+});
+
 testWith(peerMissing, 'a code or a device of the future is refused by its number, and deleted', () => {
   const newer = 'a newer version of this package may know it';
   for (const [recipe, tag, text] of [
@@ -489,6 +498,10 @@ testWith(peerMissing, 'on Metal data is an object: nothing adds an offset to it'
       equal([seen.data, seen.byteOffset], [data, offset]);
       releaseManaged(address, { versioned });
     }
+    const taken = peer.takeExternal(tensor[DLPACK]({ native: true }));
+    equal([taken?.data, taken?.byteOffset], [data, offset], 'a native external');
+    peer.deleteVersioned(taken?.address as bigint);
+    throws('BufferError', "memory on 'metal:0', which has no JavaScript buffer", () => tensor[DLPACK]());
     const address = exportManaged(tensor);
     using again = importManaged(address);
     ok(again.sharesMemory(x), 'our own export comes back as the same memory');

@@ -76,6 +76,7 @@ const cases: readonly (readonly [string, () => PyObject, string, number?])[] = [
   ['an unknown dtype', () => producer({ code: 99 }), 'dlpack UnsupportedDTypeError'],
   ['an unknown device', () => producer({ device_type: 99 }), 'dlpack UnsupportedDeviceError'],
   ['pinned host memory', () => producer({ device_type: 3 }), '1,2,3,4'],
+  ['pinned host memory of a TPU', () => producer({ device_type: 20 }), '1,2,3,4'],
 ];
 
 testWith(synthetic.missing, 'odd and hostile capsules: the values or a typed error, the deleter once', async () => {
@@ -167,6 +168,32 @@ testWith(
     );
   },
 );
+
+testWith(synthetic.missing, 'on Metal data is an object: Python receives it as it is, and the offset beside it', () => {
+  const read =
+    py.eval(`lambda find, x, version: (lambda c: (lambda m: (m.tensor.device_type, m.tensor.data, m.tensor.byte_offset))(
+    find(id(c))))(x.__dlpack__() if version is None else x.__dlpack__(max_version=version))`);
+  const source = producer({ device_type: 8, byte_offset: 8 });
+  const data = BigInt(value<number>(py.eval('lambda p: p.made[1]')(source)));
+  using x = fromDLPack(source);
+  using view = x.slice([1, 4]);
+  for (const [tensor, offset] of [
+    [x, 8],
+    [view, 12],
+  ] as const) {
+    equal(value(py.eval('lambda x: x.__dlpack_device__()[0]')(tensor)), 8);
+    // As an argument, and as a Python object that was made before.
+    for (const object of [tensor, py.tensor(tensor)]) {
+      for (const version of [null, py.tuple(1, 3)]) {
+        const [device, pointer, beside] = [...read(synthetic.module.find_struct, object, version)];
+        equal([device, BigInt(Number(pointer)), beside], [8, data, offset]);
+      }
+    }
+    equal(String(py.tensor(tensor)).includes('device=metal:0'), true, String(py.tensor(tensor)));
+    for (const code of ['x.tolist()', 'x.numpy()', 'x[0]', 'memoryview(x)', 'x.__array_interface__'])
+      ok(/Error$/.test(attempt(() => py.eval(`lambda x: ${code}`)(tensor))), code);
+  }
+});
 
 testWith(versionedNumPyMissing(), 'NumPy: the error for an array that it cannot export gives its reason', () => {
   const bad: Record<string, () => PyObject> = {
