@@ -247,6 +247,27 @@ class Old:
       pyodide.globals.set('h', python.toPython(Tensor.zeros([2], 'bfloat16')));
       pythonError('BufferError', () => pyodide.runPython('memoryview(h)'));
     });
+
+    test('an old capsule over memory that its buffer calls read-only is read-only', (pyodide) => {
+      const python = attach(pyodide);
+      using y = python.empty([3], 'int32').fill(4);
+      pyodide.globals.set('y', python.toPython(y));
+      pyodide.runPython(`
+class Older:
+    """A producer from before versions, whose struct cannot say that the memory is read-only."""
+    def __init__(self, buffer): self.buffer = buffer
+    def __dlpack__(self): return y.__dlpack__()
+    def __buffer__(self, flags): return self.buffer`);
+      for (const [buffer, isReadOnly] of [
+        ['memoryview(y).toreadonly()', true],
+        ['memoryview(y)', false],
+      ] as const) {
+        using x = fromDLPack(pyodide.runPython(`Older(${buffer})`), { copy: false });
+        equal([x.isReadOnly, x.sharesMemory(y), x.toArray()], [isReadOnly, true, [4, 4, 4]], buffer);
+        if (isReadOnly) throws('ReadOnlyError', 'set', () => x.set(0, 1));
+      }
+      pyodide.runPython('del y');
+    });
   }
 
   test('a thousand round trips need no more memory', (pyodide) => {
