@@ -57,10 +57,28 @@ testWith(missing, 'ImageData, ImageBitmap, canvases and elements', async () => {
   }
 });
 
-/** Runs a function, and returns which functions that bring pixels or memory to the host it called. */
-function hostCallsOf(run: () => unknown): string[] {
+/** Every way of pixels and memory to the host, or from there, and every pass and copy on the GPU. */
+const watched = [
+  'VideoFrame.copyTo',
+  'CanvasRenderingContext2D.getImageData',
+  'OffscreenCanvasRenderingContext2D.getImageData',
+  'GPUBuffer.mapAsync',
+  'GPUBuffer.getMappedRange',
+  'GPUQueue.writeBuffer',
+  'GPUQueue.writeTexture',
+  'GPUCommandEncoder.beginComputePass',
+  'GPUCommandEncoder.beginRenderPass',
+  'GPUCommandEncoder.clearBuffer',
+  'GPUCommandEncoder.copyBufferToBuffer',
+  'GPUCommandEncoder.copyBufferToTexture',
+  'GPUCommandEncoder.copyTextureToBuffer',
+  'GPUCommandEncoder.copyTextureToTexture',
+];
+
+/** Runs a function to its end, and returns which of the watched functions it called. */
+async function callsOf(run: () => unknown): Promise<string[]> {
   const called: string[] = [];
-  const restore = ['VideoFrame.copyTo', 'CanvasRenderingContext2D.getImageData', 'GPUBuffer.mapAsync'].map((path) => {
+  const restore = watched.map((path) => {
     const [name, method] = path.split('.') as [string, string];
     const { prototype } = (globalThis as never as Record<string, { prototype: Record<string, unknown> }>)[name] ?? {};
     if (prototype === undefined) return () => {};
@@ -74,35 +92,50 @@ function hostCallsOf(run: () => unknown): string[] {
     };
   });
   try {
-    run();
+    await run();
   } finally {
     for (const undo of restore) undo();
   }
   return called;
 }
 
-testWith(missing, 'what is on the GPU is never read on the host', async () => {
+/** What an image on the GPU needs: a pass of a shader, with neither a copy of memory nor the host. */
+const onePass = ['GPUCommandEncoder.beginComputePass'];
+
+testWith(missing, 'what is on the GPU is never read on the host, and needs one pass', async () => {
   const canvas = canvasOf(document.createElement('canvas'));
-  equal(
-    hostCallsOf(() => canvas.getContext('2d')?.getImageData(0, 0, 1, 1)),
-    ['CanvasRenderingContext2D.getImageData'],
-  );
-  const sources = { ImageBitmap: await createImageBitmap(data), canvas, image: await elementOf() };
-  for (const [name, source] of Object.entries(sources)) {
-    equal(
-      hostCallsOf(() => fromImage(source, { ...options, device }).dispose()),
-      [],
-      name,
-    );
+  const offscreen = canvasOf(new OffscreenCanvas(1, 1));
+  for (const context of [canvas.getContext('2d'), offscreen.getContext('2d')] as const) {
+    const name = context?.constructor.name;
+    equal(await callsOf(() => context?.getImageData(0, 0, 1, 1)), [`${name}.getImageData`]);
   }
+  const sources = {
+    ImageBitmap: await createImageBitmap(data),
+    canvas,
+    OffscreenCanvas: offscreen,
+    image: await elementOf(),
+  };
+  for (const [name, source] of Object.entries(sources)) {
+    equal(await callsOf(() => fromImage(source, { ...options, device }).dispose()), onePass, name);
+  }
+  const x = fromImage(canvas, { ...options, device });
+  const back = await callsOf(() => x.toAsync('cpu'));
+  equal([...new Set(back)].slice(0, 2), ['GPUCommandEncoder.copyBufferToBuffer', 'GPUBuffer.mapAsync'], 'a copy shows');
+  x.dispose();
 });
 
-testWith(videoMissing, 'a frame of a video is never read on the host', () => {
+testWith(missing, 'an ImageData is written to the GPU once', async () => {
+  const calls = await callsOf(() => fromImage(data, { ...options, device }).dispose());
+  equal(calls, ['GPUQueue.writeTexture', ...onePass]);
+});
+
+testWith(videoMissing, 'a frame of a video is never read on the host, and needs one pass', async () => {
   const frame = frameOf();
-  equal(
-    hostCallsOf(() => fromImage(frame, { ...options, device }).dispose()),
-    [],
-  );
+  equal(await callsOf(() => fromImage(frame, { ...options, device }).dispose()), onePass);
+  const adapted = await callsOf(async () => (await fromVideoFrame(frame, { ...options, device })).dispose());
+  equal(adapted, onePass, 'fromVideoFrame');
+  const read = await callsOf(async () => (await fromVideoFrame(frame)).dispose());
+  equal(read.includes('VideoFrame.copyTo'), true, 'without a device the host reads it');
   frame.close();
 });
 
@@ -135,8 +168,9 @@ testWith(videoMissing, 'a video element', async () => {
     const shown = new Promise((resolve) => video.requestVideoFrameCallback(resolve));
     await video.play();
     await shown;
-    const x = fromImage(video, { device, dtype: 'uint8', layout: 'HWC', height: 4, width: 4 });
-    const colours = [...((await x.toAsync('cpu')).data as Uint8Array)];
+    const take = () => fromImage(video, { device, dtype: 'uint8', layout: 'HWC', height: 4, width: 4 });
+    equal(await callsOf(() => take().dispose()), onePass);
+    const colours = [...((await take().toAsync('cpu')).data as Uint8Array)];
     // Videos have fewer bits for colours.
     ok(
       colours.every((value, i) => Math.abs(value - ([200, 100, 50][i % 3] as number)) <= 6),
