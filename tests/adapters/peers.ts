@@ -129,7 +129,7 @@ export async function loadPeers(): Promise<(Peer & { use?: () => Promise<unknown
       to: (x) => adapters.toNdarray(x, ndarray) as object,
     },
     {
-      name: '@stdlib/ndarray',
+      name: '@stdlib/ndarray-ctor',
       library: '@stdlib/ndarray-ctor',
       shape: [2, 3],
       make: (data, dtype) => new stdlib(dtype, data, [2, 3], [3, 1], 0, 'row-major'),
