@@ -41,7 +41,7 @@ def compact(shape):
 
 
 KINDS = {0: "int", 1: "uint", 2: "float", 5: "complex"}
-OTHERS = {(4, 16): "bfloat16", (6, 8): "bool", (10, 8): "float8_e4m3fn", (12, 8): "float8_e5m2"}
+OTHERS = {(4, 16): "bfloat16", (6, 8): "bool", (10, 8): "float8_e4m3fn", (12, 8): "float8_e5m2", (18, 32): "bcomplex32"}
 
 
 def by_capsule(tensor):

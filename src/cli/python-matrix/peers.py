@@ -87,7 +87,7 @@ class Torch:
             return [number(v) for b in raw for v in np.array([b & 15, b >> 4], np.uint8).view(ml.float4_e2m1fn)]
         if name.startswith(("float8", "bfloat")):
             t = t.to(torch.float32)
-        if name == "complex32":
+        if name in ("complex32", "bcomplex32"):
             t = t.to(torch.complex64)
         return [number(v) for v in t.reshape(-1).tolist()]
 

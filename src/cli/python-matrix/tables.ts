@@ -30,6 +30,7 @@ const rows: readonly (readonly [DType, number, number, number?])[] = [
   ['complex128', 5, 128],
   ['bfloat16', 4, 16],
   ['complex32', 5, 32],
+  ['bcomplex32', 18, 32],
   ['float8_e3m4', 7, 8],
   ['float8_e4m3', 8, 8],
   ['float8_e4m3b11fnuz', 9, 8],
@@ -59,7 +60,7 @@ export function valueAt({ name }: DTypeRow, place: number): Value {
   if (/float[468]_|int4/.test(name)) return [1, 2, 4][scattered] as number;
   const size = place + 1;
   const value = /^uint|^bool/.test(name) || place % 2 === 0 ? size : -size;
-  if (name.startsWith('complex')) return [value, size + 1];
+  if (/^b?complex/.test(name)) return [value, size + 1];
   return /float/.test(name) ? value + 0.5 : value;
 }
 

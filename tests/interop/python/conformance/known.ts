@@ -36,10 +36,12 @@ const float8OfJax = isIn('float8_e3m4', 'float8_e4m3', 'float8_e4m3b11fnuz');
 const isFlipped = hasLayout('negative stride');
 const unknownToTorch = (cell: Cell) =>
   float8OfJax(cell) || isIn('float6_e2m3fn', 'float6_e3m2fn', 'float4_e2m1fn', 'int4', 'uint4')(cell);
+const isBcomplex = isIn('bcomplex32');
 /** PyTorch would refuse, up to 2.13 end the process, or write to read-only memory. */
 const unfitForTorch = (cell: Cell) => isFlipped(cell) || cell.readonly;
 const unknownToJax = isIn(
   'complex32',
+  'bcomplex32',
   'float6_e2m3fn',
   'float6_e3m2fn',
   'float4_e2m1fn',
@@ -47,6 +49,7 @@ const unknownToJax = isIn(
   'int4',
   'uint4',
 );
+const isComplex = ({ dtype }: Cell) => /^b?complex/.test(dtype.name);
 const isNarrow = ({ dtype }: Cell) => dtype.bits < 8;
 const ofArrow = ({ dtype }: Cell) => /^(u?int(8|16|32|64)|float(16|32|64))$/.test(dtype.name);
 const scattered = hasLayout('gaps', 'negative stride', 'stride of zero', 'overlapping');
@@ -82,6 +85,16 @@ export const known: readonly Known[] = [
     link: 'https://github.com/dmlc/dlpack/issues/158',
   },
   {
+    peers: ['PyTorch'],
+    direction: 'to JavaScript',
+    when: isBcomplex,
+    what: 'bcomplex32',
+    outcome: 'refused: BufferError',
+    message: 'BComplex32 type is not supported',
+    why: 'PyTorch 2.15 has the dtype, and its DLPack does not; `t.to(torch.complex64)` is a copy',
+    link: 'https://github.com/dmlc/dlpack/issues/184',
+  },
+  {
     peers: ['JAX'],
     direction: 'to JavaScript',
     when: wide,
@@ -94,7 +107,7 @@ export const known: readonly Known[] = [
     peers: ['JAX'],
     direction: 'to JavaScript',
     when: unknownToJax,
-    what: 'complex32, float6, float4, int4',
+    what: 'complex32, bcomplex32, float6, float4, int4',
     outcome: 'absent',
     why: 'JAX does not take them by DLPack, or does not have them',
     link: 'https://github.com/dmlc/dlpack/issues/158',
@@ -189,7 +202,7 @@ export const known: readonly Known[] = [
   {
     peers: ['PyTorch'],
     direction: 'from JavaScript',
-    when: (cell) => isLegacy(cell) && unfitForTorch(cell) && !unknownToTorch(cell),
+    when: (cell) => isLegacy(cell) && unfitForTorch(cell) && !unknownToTorch(cell) && !isBcomplex(cell),
     what: 'a negative stride, or read-only, through an object without keywords',
     outcome: 'copied',
     why: 'PyTorch has no such tensors: it would refuse (up to 2.13 end the process), or write. It gets a copy, also with `copy=False`, which never reached this package',
@@ -229,6 +242,16 @@ export const known: readonly Known[] = [
   {
     peers: ['PyTorch'],
     direction: 'from JavaScript',
+    when: isBcomplex,
+    what: 'bcomplex32',
+    outcome: 'refused: BufferError',
+    message: 'Unsupported code 18',
+    why: "PyTorch 2.15 has the dtype, and its DLPack does not; `x.astype('complex64')` is a copy",
+    link: 'https://github.com/dmlc/dlpack/issues/184',
+  },
+  {
+    peers: ['PyTorch'],
+    direction: 'from JavaScript',
     when: (cell) => unfitForTorch(cell) && cell.copy === null,
     what: 'a negative stride, or read-only',
     outcome: 'copied',
@@ -238,8 +261,7 @@ export const known: readonly Known[] = [
   {
     peers: ['TVM-FFI'],
     direction: 'from JavaScript',
-    when: (cell) =>
-      cell.readonly && cell.copy !== true && !(cell.peer === 'TVM-FFI' && /^complex/.test(cell.dtype.name)),
+    when: (cell) => cell.readonly && cell.copy !== true && !isComplex(cell),
     what: 'a read-only tensor',
     outcome: 'shared; read-only lost',
     why: 'it has no read-only tensors and ignores the mark, as the standard allows: do not write there',
@@ -307,7 +329,7 @@ export const known: readonly Known[] = [
     peers: ['JAX'],
     direction: 'from JavaScript',
     when: unknownToJax,
-    what: 'complex32, float6, float4, int4',
+    what: 'complex32, bcomplex32, float6, float4, int4',
     outcome: 'refused: JaxRuntimeError',
     why: 'JAX does not take them by DLPack, or does not have them; its own float4 is one element, PyTorch’s a pair',
     link: 'https://github.com/dmlc/dlpack/issues/158',
@@ -364,10 +386,10 @@ export const known: readonly Known[] = [
   {
     peers: ['TVM-FFI'],
     direction: 'from JavaScript',
-    when: ({ dtype }) => /^complex/.test(dtype.name),
+    when: isComplex,
     what: 'complex dtypes',
     outcome: 'refused: ValueError',
-    message: 'type_code=5',
+    message: 'unknown type_code=',
     why: 'its dtypes have no complex numbers; it gives them on when it got them from others',
     link: 'https://github.com/apache/tvm-ffi/blob/main/include/tvm/ffi/dtype.h',
   },
