@@ -26,6 +26,7 @@ const tools = [
   'vitest@4.1.12',
   'typescript54@npm:typescript@5.4.5',
   'typescript59@npm:typescript@5.9.3',
+  'typescript60@npm:typescript@6.0.3',
   '@types/node@20.19.43',
   '@arethetypeswrong/cli@0.18.5',
   'pnpm@10.34.8',

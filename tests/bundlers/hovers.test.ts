@@ -155,7 +155,7 @@ function openEditor(version: string) {
   return { ts, service, main: fileNames[0] as string };
 }
 
-for (const version of ['typescript54', 'typescript59']) {
+for (const version of ['typescript54', 'typescript59', 'typescript60']) {
   test(`${version}: what an editor shows`, () => {
     const { ts, service, main } = openEditor(version);
     let at = head.length;

@@ -14,6 +14,7 @@ export { view, ${names.map((_, i) => `m${i}`).join(', ')} };
 const compilers = {
   'TypeScript 5.4': (args: string[], cwd: string) => tool('typescript54/bin/tsc', args, cwd),
   'TypeScript 5.9': (args: string[], cwd: string) => tool('typescript59/bin/tsc', args, cwd),
+  'TypeScript 6.0': (args: string[], cwd: string) => tool('typescript60/bin/tsc', args, cwd),
   'the newest TypeScript': (args: string[], cwd: string) =>
     node([join(root, 'node_modules/typescript/bin/tsc'), ...args], cwd),
 };
