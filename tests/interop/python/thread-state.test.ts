@@ -54,6 +54,21 @@ def fails():
   }
 });
 
+testWith(torch.missing, "PyTorch's autocast for CUDA", async () => {
+  const modes = py.eval(`lambda torch: lambda: f"{torch.is_autocast_enabled('cpu')} " + (
+    str(torch.get_autocast_dtype('cuda')) if torch.is_autocast_enabled('cuda') else 'none')`)(torch.module) as PyObject;
+  const { autocast, float16 } = torch.module;
+  // Without a GPU PyTorch turns this mode off as soon as a program enters it. Its flags need no GPU.
+  const unavailable = 'torch.cuda.amp.common.amp_definitely_not_available';
+  await inside(py.import('unittest.mock').patch(unavailable, py.eval('lambda: False')), async () => {
+    await inside(autocast('cuda', kwargs({ dtype: float16 })), async () => {
+      equal(await callAsync(modes), 'False torch.float16');
+    });
+    const all = await Promise.all(Array.from({ length: 8 }, () => callAsync(modes)));
+    equal(all, new Array(8).fill('False none'));
+  });
+});
+
 testWith(torch.missing, 'a mode that changes between two calls', async () => {
   const { set_grad_enabled, is_grad_enabled } = torch.module;
   const event = py.import('threading').Event();
