@@ -18,4 +18,4 @@ const loops: Record<string, () => void> = {
     x.data.fill(1);
   },
 };
-printGrowth(600, loops[process.argv[2] as string] as () => void);
+printGrowth(3000, loops[process.argv[2] as string] as () => void);

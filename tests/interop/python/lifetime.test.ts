@@ -50,23 +50,23 @@ for (const library of ['numpy', 'torch']) {
   testWith(missing[library] as string | false, `objects behind disposed tensors do not pile up: ${library}`, () => {
     const { output } = runChild(import.meta.url, './children/peak.js', { args: [`converted ${library}`] });
     const grown = resultOf<number>(output);
-    ok(grown < 1000, `${grown} MiB of 3000`);
+    ok(grown < 600, `${grown} MiB of 3000`);
   });
 }
 
 /**
  * In one tick they stay until the collector runs. When it does is up to the engine, and on a busy machine its threads
- * lag behind. Without a price all of them would stay, so that a third less shows that the collector knows of them.
+ * lag behind: Deno took up to 827 MiB there. The bound is the same for loops of any length, because what stays is, too.
  */
-const mostOf = (all: number): number => (all * 2) / 3;
+const MOST_IN_ONE_TICK_MIB = 1500;
 
 for (const loop of ['numpy', 'small numpy', 'torch']) {
   const lacks = missing[loop.includes('torch') ? 'torch' : 'numpy'] as string | false;
   testWith(lacks, `results that no one keeps do not pile up in one tick: ${loop}`, () => {
     const { output } = runChild(import.meta.url, './children/peak.js', { args: [`dropped ${loop}`] });
     const grown = resultOf<number>(output);
-    const all = loop.includes('small') ? 1875 : 3000;
-    ok(grown < mostOf(all), `${grown} MiB of ${all}`);
+    const all = loop.includes('small') ? 3750 : 6000;
+    ok(grown < MOST_IN_ONE_TICK_MIB, `${grown} MiB of ${all}`);
   });
 }
 

@@ -46,4 +46,4 @@ const loops: Record<string, (i: number) => void> = {
 
 const [, , name = '', where] = process.argv;
 if (where === 'worker' && isMainThread) new Worker(new URL(import.meta.url), { argv: [name], workerData: 'inside' });
-else if (where !== 'worker' || workerData === 'inside') printGrowth(600, loops[name] as (i: number) => void);
+else if (where !== 'worker' || workerData === 'inside') printGrowth(3000, loops[name] as (i: number) => void);
