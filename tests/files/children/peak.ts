@@ -1,12 +1,14 @@
-/** Opens, reads and closes more files in one tick than the system maps at once. Prints how much the peak of memory grew. */
+/**
+ * Opens, reads and closes more files in one tick than the system maps at once: large ones, which are mapped, or with `small` those
+ * that are read. Prints how much the peak of memory grew.
+ */
 
 import { liveCounts } from 'dlpack/debug';
 import { openNpySync } from 'dlpack/files';
 import { printGrowth } from '../../peak.js';
 import { fileOf, npy } from '../make.js';
 
-// So large that it is mapped, not read.
-const length = 300_000;
+const length = process.argv[2] === 'small' ? 1000 : 300_000;
 const path = fileOf(
   npy(`{'descr': '|u1', 'fortran_order': False, 'shape': (${length},)}`, new Uint8Array(length).fill(7)),
 );
