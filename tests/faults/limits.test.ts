@@ -19,18 +19,25 @@ const forbid = fileURLToPath(new URL('../../../tests/faults/children/forbid.py',
 const isRoot = process.getuid?.() === 0;
 const works = (command: string): boolean => spawnSync('sh', ['-c', command]).status === 0;
 
+/*
+ * What a machine may forbid is skipped. Programs that anybody can install are missing counterparts, which CI must have, and
+ * rows with `ulimit` need nothing.
+ */
+const needs = (isThere: boolean, what: string) => unless(isThere, `needs ${what}`);
 /** A shell in which mounts concern nobody else. */
 const apart = `unshare ${isRoot ? '-m' : '-Urm'} sh -c`;
-const mounts = works(`${apart} 'mount -t tmpfs none /dev/shm'`) ? false : 'mounts in a namespace of its own (unshare)';
+const mounts = needs(works(`${apart} 'mount -t tmpfs none /dev/shm'`), 'mounts in a namespace of its own (unshare)');
 const limits = works('prlimit --version') ? false : 'prlimit';
 /** The number of threads is not limited for root. */
 const nobody = isRoot ? 'setpriv --reuid 65534 --regid 65534 --clear-groups' : '';
 const threads =
-  limits || (works(`${nobody} test -r ${script}`) ? false : 'a user other than root that can read this folder');
-const filters = works('python3 -c "import ctypes"') && ['x64', 'arm64'].includes(process.arch) ? false : 'python3';
+  limits || needs(works(`${nobody} test -r ${script}`), 'a user other than root that can read this folder');
+const filters =
+  needs(['x64', 'arm64'].includes(process.arch), 'x64 or arm64') ||
+  (works('python3 -c "import ctypes"') ? false : 'python3');
 
 interface Limit {
-  readonly missing: string | false;
+  readonly missing: ReturnType<typeof unless> | string;
   /** Starts `$RUN` in a shell. `$FOLDER` is a folder of the test. */
   readonly shell: string;
   /** Each operation of limited.ts, and the start of what it prints after its name. */
@@ -111,8 +118,7 @@ const table: Readonly<Record<string, Limit>> = {
 };
 
 for (const [name, { missing, shell, expected }] of Object.entries(table)) {
-  const lacks = process.platform === 'linux' ? missing : 'limits of Linux';
-  testWith(unless(lacks === false, `needs ${lacks}`), `limits: ${name}`, async () => {
+  testWith(needs(process.platform === 'linux', 'limits of Linux') || missing, `limits: ${name}`, async () => {
     const folder = mkdtempSync(join(tmpdir(), 'dlpack-limits-'));
     try {
       chmodSync(folder, 0o777);
