@@ -21,7 +21,14 @@ import { binding } from '../binding.js';
 import { PythonError } from '../error.js';
 import { keepSignalsLater } from '../interpreter/signals.js';
 import { defineProxies, END } from '../objects/proxy.js';
-import { liveHandle, MAX_RELEASED, type Reference, releaseObject, unpinReference } from '../objects/reference.js';
+import {
+  leftBehind,
+  liveHandle,
+  MAX_RELEASED,
+  type Reference,
+  releaseObject,
+  unpinReference,
+} from '../objects/reference.js';
 import { writeConsume } from '../tensors/consume.js';
 import { makeStorage } from '../tensors/python-storage.js';
 import { writeCell } from '../values/cells.js';
@@ -109,9 +116,12 @@ function conclude<T>(
   } finally {
     // Where the stack is full, nothing has taken the object over.
     const waiting = ReleasedList.objectCount();
-    if (isHeld(slot) && waiting < MAX_RELEASED) {
-      ReleasedList.setObjects(waiting, Outcome.resultHandle(slot));
-      ReleasedList.setObjectCount(waiting + 1);
+    if (isHeld(slot)) {
+      if (waiting === MAX_RELEASED) leftBehind[leftBehind.length] = Outcome.resultHandle(slot);
+      else {
+        ReleasedList.setObjects(waiting, Outcome.resultHandle(slot));
+        ReleasedList.setObjectCount(waiting + 1);
+      }
     }
     failure = endHolding(mark);
     leave(slot);

@@ -165,9 +165,13 @@ function settleAtEnd(): void {
   isSettling = true;
 }
 
+/** Handles that did not fit into a full list where the stack was full, too. The end of the tick releases them. */
+export const leftBehind: number[] = [];
+
 function settleTick(): void {
   isSettling = false;
   settleSoon();
+  for (let handle = leftBehind.pop(); handle !== undefined; handle = leftBehind.pop()) releaseObject(handle);
 }
 
 /** Drops the released objects now, or on another thread while asynchronous calls may hold the GIL. */
