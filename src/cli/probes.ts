@@ -11,7 +11,7 @@ import { importManaged } from '../native/exchange/import.js';
 import { findInstalled } from '../native/load/installed.js';
 import { loadRuntime, loadSession } from '../onnxruntime/index.js';
 import { python } from '../python/index.js';
-import { findExecutable, hasEnvironment } from '../python/interpreter/find.js';
+import { findExecutable, hasEnvironment } from '../python/interpreter/executable.js';
 import { getGlobalFunc, loadLibrary, registerGlobalFunc } from '../tvm-ffi/index.js';
 import { divide, installCommand, quote } from './remedies.js';
 import { type Check, check, type State } from './report.js';

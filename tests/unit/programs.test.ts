@@ -1,7 +1,7 @@
 /** Which programs the package starts: on Windows none from the working folder. */
 
 import { findProgram, type System } from '../../src/native/load/program.js';
-import { absoluteParts } from '../../src/tvm-ffi/compile/headers.js';
+import { absoluteParts } from '../../src/tvm-ffi/compile/tool.js';
 import { equal } from '../assert.js';
 import { test } from '../harness.js';
 

@@ -1,12 +1,11 @@
 /** Finds a Python with a shared library. */
 
-import type { SpawnSyncReturns } from 'node:child_process';
 import { LoadError } from '../../errors.js';
 import { node } from '../../native/load/node-modules.js';
-import { findProgram, patience } from '../../native/load/program.js';
+import { findExecutable, runExecutable } from './executable.js';
+import QUESTION from './find.py';
 
 const { existsSync } = node.fs;
-const { join } = node.path;
 
 /** Which Python runs, and how. Only the first call of `python()` in a process may choose. */
 export interface PythonOptions {
@@ -43,50 +42,11 @@ interface Answer {
   debian?: boolean;
 }
 
-const question = `
-import json, os, sys, sysconfig
-names = [sysconfig.get_config_var(n) for n in ("INSTSONAME", "LDLIBRARY")]
-if os.name == "nt":
-  threads = "t" if sysconfig.get_config_var("Py_GIL_DISABLED") else ""
-  names.append("python%d%d%s.dll" % (*sys.version_info[:2], threads))
-names.append(sysconfig.get_config_var("PYTHONFRAMEWORK"))
-folders = [sysconfig.get_config_var("LIBDIR"), os.path.join(sys.base_prefix, "lib"), sys.base_prefix]
-multiarch = sysconfig.get_config_var("MULTIARCH")
-if multiarch: folders.append(os.path.join(sys.base_prefix, "lib", multiarch))
-print(json.dumps({
-  "version": sys.version_info[:2],
-  "candidates": [os.path.join(f, n) for f in folders if f for n in names if n],
-  "prefix": sys.prefix, "base": sys.base_prefix, "executable": sys.executable,
-  "debian": os.path.exists("/etc/debian_version"),
-}))`;
-
-/** Python installers for Windows do not install python3. */
-const onPath = process.platform === 'win32' ? 'python' : 'python3';
-const binary = (venv: string) => join(venv, process.platform === 'win32' ? 'Scripts/python.exe' : 'bin/python');
-
-/** True for a folder `.venv`. Some tools write a file of this name, with the name of an environment elsewhere. */
-export const hasEnvironment = (): boolean => existsSync('.venv/');
-
-/** The executable that the options name, or that of the environment, or the Python on the PATH. */
-export function findExecutable(options: PythonOptions = {}): string {
-  // A .venv without a Python is an error, because another Python would lack its packages.
-  const venv = options.venv ?? (process.env.VIRTUAL_ENV || undefined) ?? (hasEnvironment() ? '.venv' : undefined);
-  return options.executable ?? (venv === undefined ? onPath : binary(venv));
-}
-
-/** What to do about an executable that does not run. */
-function suggest(executable: string): string[] {
-  const named = 'install Python 3.9 or newer, or name one: python({ executable: "/path/to/python3" })';
-  if (executable !== binary('.venv')) return [named];
-  // Often one of another system, such as that of the host in a container, or of a Python that is gone.
-  return [`delete the folder .venv, or make it anew with ${onPath} -m venv --clear .venv`, named];
-}
-
-/** Finds Python by the options first, then in the usual places. `limit`: how many milliseconds Python may take to answer. */
-export function findPython(options: PythonOptions, limit = patience): FoundPython {
+/** Finds Python by the options first, then in the usual places. */
+export function findPython(options: PythonOptions): FoundPython {
   const executable = findExecutable(options);
   // Isolated mode, because a file such as json.py in the working folder must not run.
-  const answer = parse(executable, run(executable, ['-I', '-c', question], limit));
+  const answer = parse(executable, runExecutable(executable, ['-I', '-c', QUESTION]));
   if (answer.version[0] !== 3 || answer.version[1] < 9) {
     throw new LoadError('Python', [`${executable} is ${answer.version.join('.')}`], ['use Python 3.9 or newer']);
   }
@@ -94,51 +54,18 @@ export function findPython(options: PythonOptions, limit = patience): FoundPytho
   if (library === undefined) {
     throw new LoadError("Python's shared library", answer.candidates, suggestLibrary(answer));
   }
-  if (process.env.PYTHONHOME) checkHome(executable, process.env.PYTHONHOME, limit);
+  if (process.env.PYTHONHOME) checkHome(executable, process.env.PYTHONHOME);
   return { library, program: answer.executable, venv: answer.prefix === answer.base ? null : answer.prefix };
 }
 
 /** A Python that cannot start in the folder of PYTHONHOME ends the process. Isolated mode ignores that variable. */
-function checkHome(executable: string, home: string, limit: number): void {
+function checkHome(executable: string, home: string): void {
   try {
-    run(executable, ['-c', 'pass'], limit);
+    runExecutable(executable, ['-c', 'pass']);
   } catch (cause) {
     const tried = `${executable} does not start with PYTHONHOME=${home}`;
     throw new LoadError('Python', [tried], ['unset PYTHONHOME, which names the folder of another Python'], { cause });
   }
-}
-
-/** Runs the executable and returns its output. */
-function run(executable: string, args: readonly string[], limit: number): string {
-  const program = findProgram(executable);
-  let failure: unknown;
-  let reason = program === null ? 'no folder of the PATH has it' : '';
-  try {
-    const child =
-      program === null
-        ? null
-        : node.childProcess.spawnSync(program, args, { encoding: 'utf8', timeout: limit, killSignal: 'SIGKILL' });
-    if (child?.status === 0) return child.stdout;
-    failure = child?.error;
-    if (child !== null) reason = describeEnd(child, limit);
-  } catch (error) {
-    failure = error; // Node throws when it may not start processes
-  }
-  const isRefused = reason === '';
-  const tried = `${executable}: ${isRefused ? 'this program may not start processes' : reason}`;
-  const advice = isRefused
-    ? ['allow it: deno run --allow-run, node --permission --allow-child-process']
-    : suggest(executable);
-  throw new LoadError('Python', [tried], advice, { cause: failure });
-}
-
-/** Why a process failed. Empty on Deno, which reports neither an error nor an end, when it may not start processes. */
-function describeEnd(child: SpawnSyncReturns<string>, limit: number): string {
-  if ((child.error as { code?: string } | undefined)?.code === 'ETIMEDOUT')
-    return `no answer in ${limit / 1000} seconds`;
-  const end = child.signal ?? child.status ?? null;
-  const lastLine = (child.stderr ?? '').trim().split('\n').at(-1);
-  return child.error?.message ?? (lastLine || (end === null ? '' : `ended with ${end}`));
 }
 
 function suggestLibrary({ version, base, debian }: Answer): string[] {

@@ -5,18 +5,14 @@ import { LoadError } from '../../errors.js';
 import { node } from '../../native/load/node-modules.js';
 import { library } from '../native-values.js';
 import { checkText } from './arguments.js';
-import { runCommand } from './tool.js';
+import QUESTION from './headers.py';
+import { absoluteParts, runCommand } from './tool.js';
 
 const { existsSync, readdirSync, readFileSync } = node.fs;
-const { delimiter, dirname, isAbsolute, join, resolve } = node.path;
+const { dirname, join, resolve } = node.path;
 
 const MARK = 'tvm/ffi/c_api.h';
 const DLPACK_MARK = 'dlpack/dlpack.h';
-
-/** Asks Python, which needs no shared library for this. A package in the working folder must not run. */
-const question =
-  "import sys; sys.path[:] = [path for path in sys.path if path != '']; " +
-  'import tvm_ffi.libinfo as info; print(info.find_include_path()); print(info.find_dlpack_include_path())';
 
 /** The folders with the headers: the option, beside the loaded library, or where Python has the package. */
 export async function findHeaders(option: string | undefined): Promise<string[]> {
@@ -26,9 +22,10 @@ export async function findHeaders(option: string | undefined): Promise<string[]>
     option === undefined ? [join(root, 'include'), join(root, '3rdparty/dlpack/include')] : [resolve(option)];
   if (isComplete(folders)) return folders.filter(existsSync);
   if (option === undefined) {
+    // Python needs no shared library for this.
     const python = process.platform === 'win32' ? 'python' : 'python3';
     const env = { PYTHONPATH: absoluteParts(process.env.PYTHONPATH ?? '') };
-    const { isDone, output } = await runCommand(python, ['-c', question], { env });
+    const { isDone, output } = await runCommand(python, ['-c', QUESTION], { env });
     const found = output.trim().split(/\r?\n/);
     if (isDone && isComplete(found)) return found;
   }
@@ -37,11 +34,6 @@ export async function findHeaders(option: string | undefined): Promise<string[]>
     folders.map((folder) => join(folder, MARK)),
     ['pip install apache-tvm-ffi', 'or name the folder that contains tvm/ffi and dlpack with compile({ headers })'],
   );
-}
-
-/** The folders of a search path that do not depend on the working folder, which an empty part means. */
-export function absoluteParts(path: string): string {
-  return path.split(delimiter).filter(isAbsolute).join(delimiter);
 }
 
 function isComplete(folders: readonly string[]): boolean {

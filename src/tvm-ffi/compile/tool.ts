@@ -2,7 +2,7 @@
 import { node } from '../../native/load/node-modules.js';
 import { findProgram } from '../../native/load/program.js';
 
-const { resolve, sep } = node.path;
+const { delimiter, isAbsolute, resolve, sep } = node.path;
 
 /** A command with its first arguments, such as `zig c++`, and what it prints for `--version`. */
 export interface Tool {
@@ -58,4 +58,9 @@ export async function findTool([name = '', ...args]: readonly string[]): Promise
   if (isDone) return { command, args, version: output };
   versions.delete(key); // it may be installed later
   return null;
+}
+
+/** The folders of a search path that do not depend on the working folder, which an empty part means. */
+export function absoluteParts(path: string): string {
+  return path.split(delimiter).filter(isAbsolute).join(delimiter);
 }

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { LoadError } from 'dlpack';
 import { python } from 'dlpack/python';
-import { findPython } from '../../../src/python/interpreter/find.js';
+import { runExecutable } from '../../../src/python/interpreter/executable.js';
 import { equal, ok, throws } from '../../assert.js';
 import { runChild } from '../../child.js';
 import { runtime, test, testWith } from '../../harness.js';
@@ -64,7 +64,7 @@ test('an executable that answers with something else, or never', () => {
   for (const text of [...answers, '{"version":[3,11],"candidates":[5],"prefix":"","base":"","executable":""}'])
     refused({ executable: fake('other', `echo '${text}'`) }, `said: ${text}`, 'name a Python');
   const executable = fake('hanging', 'exec sleep 1000');
-  throws('LoadError', 'no answer in 0.2 seconds', () => findPython({ executable }, 200));
+  throws('LoadError', 'no answer in 0.2 seconds', () => runExecutable(executable, ['-c', 'pass'], 200));
 });
 
 testWith(pythonMissing, 'a PYTHONHOME of another Python: the error names the variable', () => {
