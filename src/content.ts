@@ -32,12 +32,7 @@ export class Content extends Given {
   }
 
   static descriptor(view: object): Descriptor {
-    let descriptor: Descriptor | null;
-    try {
-      descriptor = (view as Content).#descriptor;
-    } catch {
-      descriptor = peekDescriptor(view); // throws a typed error; separate, to keep this hot path small
-    }
+    const descriptor = peekDescriptor(view);
     if (descriptor === null || descriptor.storage.refs === 0) throw disposed();
     return descriptor;
   }

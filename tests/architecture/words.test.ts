@@ -22,6 +22,8 @@ const words: Readonly<Record<string, readonly string[]>> = {
   pointerTo: ['mdspan/pointer.ts'],
   releaseHandle: ['native/memory/storage.ts'],
   request: ['native/wire/wire.ts'],
+  takeOutcome: ['python/calls/operations.ts'],
+  takeResult: ['native/exchange/import.ts'],
   takeTensor: ['native/wire/tensor.ts'],
   writeTensor: ['native/wire/tensor.ts'],
 };

@@ -241,12 +241,12 @@ Object* CallFunction(Object* self, Object* positional, Object* keywords) {
   return result;
 }
 
-void Answer(Objects* self, uint32_t id, uint32_t handle, bool has_failed) {
+void Answer(Objects* self, napi_env, uint32_t id, uint32_t handle, bool has_failed) {
   Object* result = DropObject(self, handle);
   if (!FulfilById(self, id, result, has_failed)) DeferDecRef(result);
 }
 
-bool Postpone(Objects* self, uint32_t id) {
+bool Postpone(Objects* self, napi_env, uint32_t id) {
   platform::MutexScope scope(&self->mutex);
   FunctionRequest* request = FindRequest(self, id);
   if (request == nullptr || !request->is_of_pool) return request != nullptr;

@@ -88,7 +88,7 @@ Object* NewFunction(Objects* objects, uint32_t number, Storage* pin, const Chara
   return self.take();
 }
 
-uint32_t ThrownBy(Objects* self, uint32_t handle) {
+uint32_t ThrownBy(Objects* self, napi_env, uint32_t handle) {
   Gil gil;
   // A reference, because reading the attribute may run code that releases the object.
   const Ref exception(NewRef(GetObject(self, handle)));

@@ -204,19 +204,19 @@ static napi_value PerformOperation(napi_env env, napi_callback_info info) {
 }
 
 // Called by a finalizer, so nothing here waits for the GIL.
-static void ReleaseLater(Objects* self, uint32_t handle) {
+static void ReleaseLater(Objects* self, napi_env, uint32_t handle) {
   DeferDecRef(DropObject(self, handle));
   LowerLastingLimit(self->instance);
 }
 
 // The object outlived its tick, so that only the garbage collector may find that its proxy is unused. Returns whether
 // the proxy is watched: that takes a microsecond, so only the proxies of larger objects are.
-static bool OutliveTick(Objects* self, uint32_t handle, Argument proxy) {
+static bool OutliveTick(Objects* self, napi_env env, uint32_t handle, napi_value proxy) {
   HeldObject* held = self->table.Find(handle);
   if (held == nullptr || held->is_lasting) return false;
   held->is_lasting = true;
   self->young_bytes -= held->bytes;
-  if (held->bytes > kObjectFloor) napi_create_reference(self->instance->env, proxy.value, 0, &held->proxy);
+  if (held->bytes > kObjectFloor) napi_create_reference(env, proxy, 0, &held->proxy);
   const bool is_watched = held->proxy != nullptr;
   if (AddLasting(self->instance, held->bytes)) self->released->crowded = 1;
   return is_watched;
@@ -224,24 +224,24 @@ static bool OutliveTick(Objects* self, uint32_t handle, Argument proxy) {
 
 // Whether the garbage collector has found that a watched proxy is unused. Its callbacks run only when the
 // event loop turns, but a weak reference is empty at once.
-static bool IsUnused(Objects* self, uint32_t handle) {
+static bool IsUnused(Objects* self, napi_env, uint32_t handle) {
   const HeldObject* held = self->table.Find(handle);
   napi_value proxy = nullptr;
   return held != nullptr && held->proxy != nullptr &&
          napi_get_reference_value(self->instance->env, held->proxy, &proxy) == napi_ok && proxy == nullptr;
 }
 
-static double BytesOf(Objects* self, uint32_t handle) {
+static double BytesOf(Objects* self, napi_env, uint32_t handle) {
   const HeldObject* held = self->table.Find(handle);
   return held == nullptr ? 0 : static_cast<double>(held->bytes);
 }
 
-static double CountObjects(Objects* self) { return static_cast<double>(self->object_count); }
+static double CountObjects(Objects* self, napi_env) { return static_cast<double>(self->object_count); }
 
-static double CountObjectBytes(Objects* self) { return static_cast<double>(self->object_bytes); }
+static double CountObjectBytes(Objects* self, napi_env) { return static_cast<double>(self->object_bytes); }
 
 // describeObject(handle): the layout of an array or tensor as a TensorResult without a tensor, and whether it is one.
-static bool DescribeHeld(Objects* self, uint32_t handle) {
+static bool DescribeHeld(Objects* self, napi_env, uint32_t handle) {
   TensorResult* result = MessageOf<TensorResult>(self->instance);
   LayoutRoom layout;
   OperationScope scope(self);
@@ -253,28 +253,28 @@ static bool DescribeHeld(Objects* self, uint32_t handle) {
   return true;
 }
 
-static void Settle(Objects* self) { OperationScope scope(self); }
+static void Settle(Objects* self, napi_env) { OperationScope scope(self); }
 
-static void SettleAll(Objects* self) {
+static void SettleAll(Objects* self, napi_env) {
   OperationScope scope(self);
   RunDeferred();
 }
 
-static void SettleLater(Objects* self) {
+static void SettleLater(Objects* self, napi_env env) {
   // With a snapshot there was an asynchronous call shortly before: the program does not expect this thread to wait for
   // Python.
-  if (self->calls == nullptr && self->snapshot == nullptr) return Settle(self);
+  if (self->calls == nullptr && self->snapshot == nullptr) return Settle(self, env);
   DeferReleased(self);
 }
 
 // Before the first operation of a tick. Python calls on other threads may have replaced handlers already.
-static void RememberSignalsOf(Objects* self) {
+static void RememberSignalsOf(Objects* self, napi_env) {
   if (self->calls == nullptr) return RememberSignals();
   KeepSignals();
 }
 
 // At the end of a tick with operations.
-static void KeepSignalsOf(Objects*) { KeepSignals(); }
+static void KeepSignalsOf(Objects*, napi_env) { KeepSignals(); }
 
 // Whether another JavaScript thread is inside an operation. That thread may hold the GIL and wait, in JavaScript that
 // Python called, for this thread to end.
@@ -320,27 +320,27 @@ static const NamedFunction kExports[] = {
     {"perform", PerformOperation},
     {"consume", Consume},
     {"convert", Convert},
-    {"releaseLater", ObjectsBinding<ReleaseLater>::Call},
-    {"outlive", ObjectsBinding<OutliveTick>::Call},
-    {"isUnused", ObjectsBinding<IsUnused>::Call},
-    {"objectBytes", ObjectsBinding<BytesOf>::Call},
-    {"describeObject", ObjectsBinding<DescribeHeld>::Call},
-    {"countObjects", ObjectsBinding<CountObjects>::Call},
-    {"countObjectBytes", ObjectsBinding<CountObjectBytes>::Call},
-    {"settle", ObjectsBinding<Settle>::Call},
-    {"settleAll", ObjectsBinding<SettleAll>::Call},
-    {"settleLater", ObjectsBinding<SettleLater>::Call},
-    {"keepSignals", ObjectsBinding<KeepSignalsOf>::Call},
-    {"rememberSignals", ObjectsBinding<RememberSignalsOf>::Call},
-    {"takeArray", ObjectsBinding<TakeArray>::Call},
-    {"keepObject", ObjectsBinding<KeepObject>::Call},
-    {"abandon", ObjectsBinding<Abandon>::Call},
-    {"leave", ObjectsBinding<Leave>::Call},
-    {"thrownBy", ObjectsBinding<ThrownBy>::Call},
-    {"answer", ObjectsBinding<Answer>::Call},
-    {"postpone", ObjectsBinding<Postpone>::Call},
-    {"nextTensor", ObjectsBinding<NextTensor>::Call},
-    {"makeSettler", ObjectsBinding<MakeSettler>::Call},
+    {"releaseLater", Binding<ReleaseLater>::Call},
+    {"outlive", Binding<OutliveTick>::Call},
+    {"isUnused", Binding<IsUnused>::Call},
+    {"objectBytes", Binding<BytesOf>::Call},
+    {"describeObject", Binding<DescribeHeld>::Call},
+    {"countObjects", Binding<CountObjects>::Call},
+    {"countObjectBytes", Binding<CountObjectBytes>::Call},
+    {"settle", Binding<Settle>::Call},
+    {"settleAll", Binding<SettleAll>::Call},
+    {"settleLater", Binding<SettleLater>::Call},
+    {"keepSignals", Binding<KeepSignalsOf>::Call},
+    {"rememberSignals", Binding<RememberSignalsOf>::Call},
+    {"takeArray", Binding<TakeArray>::Call},
+    {"keepObject", Binding<KeepObject>::Call},
+    {"abandon", Binding<Abandon>::Call},
+    {"leave", Binding<Leave>::Call},
+    {"thrownBy", Binding<ThrownBy>::Call},
+    {"answer", Binding<Answer>::Call},
+    {"postpone", Binding<Postpone>::Call},
+    {"nextTensor", Binding<NextTensor>::Call},
+    {"makeSettler", Binding<MakeSettler>::Call},
     {},
 };
 
@@ -362,18 +362,17 @@ napi_value StartPython(napi_env env, napi_callback_info info) {
   const auto option = [=](const char* name) {
     napi_value value = nullptr;
     napi_get_named_property(env, options, name, &value);
-    return Argument{env, value};
+    return value;
   };
   const auto read_text = [&](const char* name, char* out, size_t size) {
-    return napi_get_value_string_utf8(env, option(name).value, out, size, &length) == napi_ok && length + 1 < size;
+    return napi_get_value_string_utf8(env, option(name), out, size, &length) == napi_ok && length + 1 < size;
   };
   const auto keep = [&](const char* name, napi_ref* out) {
-    return napi_create_reference(env, option(name).value, 1, out) == napi_ok;
+    return napi_create_reference(env, option(name), 1, out) == napi_ok;
   };
   if (!read_text("library", library, sizeof(library)) || !read_text("program", program, sizeof(program)) ||
       !read_text("record", record, sizeof(record)) ||
-      napi_get_arraybuffer_info(env, option("released").value, &data, &length) != napi_ok ||
-      length < sizeof(ReleasedList))
+      napi_get_arraybuffer_info(env, option("released"), &data, &length) != napi_ok || length < sizeof(ReleasedList))
     return NewText(env, "expected { library, program, record, released }");
   const char* error = Start(library, program, record, message, sizeof(message));
   void* block = error == nullptr ? malloc(sizeof(Objects)) : nullptr;
@@ -381,7 +380,7 @@ napi_value StartPython(napi_env env, napi_callback_info info) {
   Objects* self = new (block) Objects();
   self->instance = instance;
   self->released = static_cast<ReleasedList*>(data);
-  SetPoolLimit(option("threads"));
+  SetPoolLimit(NumberIn(env, option("threads")));
   const bool is_complete = keep("released", &self->released_ref) && keep("makeBytes", &self->make_bytes) &&
                            keep("onCall", &self->on_call) && keep("onSettle", &self->on_settle);
   error = is_complete ? OpenChannel(self) : "expected { makeBytes, onCall, onSettle }";
@@ -389,8 +388,8 @@ napi_value StartPython(napi_env env, napi_callback_info info) {
     free(block);
     return NewText(env, error);
   }
-  if (option("pythonSignals")) LetLibrariesTakeSignals();
-  self->is_worker = option("isWorker");
+  if (Argument<bool>::Of(env, option("pythonSignals"))) LetLibrariesTakeSignals();
+  self->is_worker = Argument<bool>::Of(env, option("isWorker"));
   self->thread_state = AttachThread();
   {
     LockScope scope(&all_objects_lock);

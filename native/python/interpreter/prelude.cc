@@ -92,7 +92,7 @@ Object* FindPrelude(const char* name) {
 }
 
 // Only the first call has an effect. On the JavaScript thread that ends the process, without the GIL.
-void Leave(Objects*, uint32_t status, uint32_t milliseconds) {
+void Leave(Objects*, napi_env, uint32_t status, uint32_t milliseconds) {
   if (!has_run.exchange(true)) {
     StopAnsweringHere();  // an exit function may wait for a thread that waits for JavaScript
     leaving = {static_cast<int>(status), milliseconds};

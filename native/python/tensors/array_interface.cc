@@ -250,7 +250,7 @@ Storage* TakeInterface(Object* object, const LayoutTable* layouts, Imported* imp
   return storage;
 }
 
-bool TakeArray(Objects* self, uint32_t handle) {
+bool TakeArray(Objects* self, napi_env, uint32_t handle) {
   TensorResult* result = MessageOf<TensorResult>(self->instance);
   OperationScope scope(self);
   Object* object = GetObject(self, handle);
@@ -259,7 +259,7 @@ bool TakeArray(Objects* self, uint32_t handle) {
   return storage != nullptr && GiveTensor(self->instance, storage, kOk, imported, &result->tensor) == kOk;
 }
 
-uint32_t KeepObject(Objects* self, uint32_t handle) {
+uint32_t KeepObject(Objects* self, napi_env, uint32_t handle) {
   Gil gil;
   Object* object = GetObject(self, handle);
   Storage* storage = object == nullptr ? nullptr : WrapStorage(nullptr, 0, DropOwner, object, 0);

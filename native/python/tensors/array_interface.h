@@ -21,7 +21,7 @@ Object* NewCuPyArray(Object* tensor);
 Storage* TakeInterface(Object* object, const LayoutTable* layouts, Imported* imported);
 
 // Functions for JavaScript; src/python/binding.ts says what they do.
-bool TakeArray(Objects* self, uint32_t handle);
-uint32_t KeepObject(Objects* self, uint32_t handle);
+bool TakeArray(Objects* self, napi_env, uint32_t handle);
+uint32_t KeepObject(Objects* self, napi_env, uint32_t handle);
 
 }  // namespace dlpack::python

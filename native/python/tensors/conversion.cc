@@ -109,8 +109,7 @@ Object* ConvertTo(TypeEntry* entry, const Descriptor& descriptor, Storage* stora
     return is_told ? result.take() : nullptr;
   }
   if (entry->is_numpy && FitsNumPy(*descriptor.layout)) return NewNumPyArray(descriptor, storage, is_copy);
-  // From here on library code runs. It may call JavaScript that disposes the tensor, so this Python tensor keeps the
-  // memory.
+  // What library code takes, and may keep.
   Ref tensor(NewTensor(descriptor, storage, is_copy));
   if (!tensor) return nullptr;
   if (entry->is_cupy && cuda::IsLoaded() && FitsCuPy(tensor.get())) {
@@ -143,8 +142,8 @@ Object* ServeConverter(const TypeEntry& entry, const Descriptor& descriptor, Sto
 }
 
 // The tensor of a request as an object of the target. A new reference; or NULL with an exception set, or with an
-// outcome: kMustCopy for a class that needs a copy, kDeclined for a converter that has to be called. JavaScript thread,
-// GIL held.
+// outcome: kMustCopy for a class that needs a copy, kDeclined for a converter that has to be called. JavaScript holds
+// the target and the tensor until the request ends (src/python/calls/held.ts). JavaScript thread, GIL held.
 Object* ConvertTensor(Objects* self, ConversionRequest* request, const Descriptor& descriptor) {
   Outcome* outcome = reinterpret_cast<Outcome*>(request);
   Object* held = GetObject(self, request->target);
@@ -159,21 +158,9 @@ Object* ConvertTensor(Objects* self, ConversionRequest* request, const Descripto
   if (!api.PyType_IsSubtype(TypeOf(held), api.PyType_Type)) {
     return Raise(api.PyExc_TypeError, "Expected a class of tensors, such as torch.Tensor or numpy.ndarray");
   }
-  // The first lookup of a class runs Python code, which may call JavaScript that disposes the class and the tensor.
-  Ref type(NewRef(held));
-  RetainStorage(storage);
-  entry = LookUpType(type.get());
-  Object* result = nullptr;
-  if (entry != nullptr) {
-    result = ConvertTo(entry, descriptor, storage, may_copy, outcome);
-  } else {
-    api.PyErr_SetString(api.PyExc_RuntimeError, "Out of memory for a class");
-  }
-  // If the tensor was disposed meanwhile, its deleter may run Python code, which must not see an exception.
-  SavedError error;
-  ReleaseStorage(storage);
-  type.reset(nullptr);
-  return result;
+  entry = LookUpType(held);
+  if (entry == nullptr) return Raise(api.PyExc_RuntimeError, "Out of memory for a class");
+  return ConvertTo(entry, descriptor, storage, may_copy, outcome);
 }
 
 }  // namespace

@@ -295,7 +295,7 @@ napi_value StartCall(napi_env env, Objects* self, PerformRequest* request, Spill
   return TakeException(env, self, outcome);
 }
 
-void Abandon(Objects* self, uint32_t number) {
+void Abandon(Objects* self, napi_env, uint32_t number) {
   AsyncCall* call = self->calls;
   while (call != nullptr && call->number != number) call = call->next_call;
   if (call == nullptr) return;
@@ -306,7 +306,7 @@ void Abandon(Objects* self, uint32_t number) {
 // A future that JavaScript waits for keeps the settler, and calls it on any thread when the future is done. No thread
 // waits meanwhile. If Python drops the settler without a call, the promise is rejected. The process stays alive until
 // the promise is settled.
-uint32_t MakeSettler(Objects* self, uint32_t number) {
+uint32_t MakeSettler(Objects* self, napi_env, uint32_t number) {
   static MethodDef definition = {"settle", reinterpret_cast<void*>(CallSettler), 0x0001 /* METH_VARARGS */,
                                  "settle(failed, value)"};
   AsyncCall* call = NewCall(self, number);

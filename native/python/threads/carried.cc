@@ -149,7 +149,7 @@ bool Deliver(napi_env env, Objects* self, Carried* value, napi_value out[2]) {
   return good;
 }
 
-uint32_t NextTensor(Objects* self) {
+uint32_t NextTensor(Objects* self, napi_env) {
   CarriedTensor* tensor = self->delivered;
   TensorResult* result = MessageOf<TensorResult>(self->instance);
   result->status = kConsumed;

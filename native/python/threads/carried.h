@@ -40,7 +40,7 @@ bool Deliver(napi_env env, Objects* self, Carried* value, napi_value out[2]);
 //
 // nextTensor(): the next delivered tensor, as a TensorResult; or the handle of an object in device memory. JavaScript
 // thread, no GIL.
-uint32_t NextTensor(Objects* self);
+uint32_t NextTensor(Objects* self, napi_env);
 
 // Frees the delivered tensors that JavaScript has not taken. JavaScript thread, no GIL.
 void DropDelivered(Objects* self);

@@ -53,21 +53,21 @@ uint32_t CurrentCall(const Objects* objects);
 void RenewSnapshot(Objects* self);
 
 // Functions for JavaScript, here and below; src/python/binding.ts says what they do.
-void Abandon(Objects* self, uint32_t number);
-uint32_t MakeSettler(Objects* self, uint32_t number);
+void Abandon(Objects* self, napi_env, uint32_t number);
+uint32_t MakeSettler(Objects* self, napi_env, uint32_t number);
 
 // callbacks.cc
-void Answer(Objects* self, uint32_t id, uint32_t handle, bool has_failed);
-bool Postpone(Objects* self, uint32_t id);
+void Answer(Objects* self, napi_env, uint32_t id, uint32_t handle, bool has_failed);
+bool Postpone(Objects* self, napi_env, uint32_t id);
 // Refuses all requests, because a closed channel gets no answers. Mutex held.
 void RefuseRequests(Objects* objects);
 // True for a request of another thread to call a JavaScript function.
 bool IsRequest(const Message* message);
 
 // calls/functions.cc
-uint32_t ThrownBy(Objects* self, uint32_t handle);
+uint32_t ThrownBy(Objects* self, napi_env, uint32_t handle);
 
 // prelude.cc
-void Leave(Objects* self, uint32_t status, uint32_t milliseconds);
+void Leave(Objects* self, napi_env, uint32_t status, uint32_t milliseconds);
 
 }  // namespace dlpack::python

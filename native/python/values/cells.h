@@ -70,40 +70,6 @@ inline Objects* ObjectsOf(napi_env env, napi_callback_info info, napi_value* val
   return DataOf<Objects>(env, info, values, count);
 }
 
-// An argument of a call: a number, 0 for other values; or a boolean, false for other values.
-struct Argument {
-  napi_env env;
-  napi_value value;
-  operator uint32_t() const { return NumberIn(env, value); }
-  operator bool() const {
-    bool is_true = false;
-    return napi_get_value_bool(env, value, &is_true) == napi_ok && is_true;
-  }
-};
-
-// The callback of a function of numbers and booleans that returns nothing, a number or a boolean.
-template <auto kFunction>
-struct ObjectsBinding;
-
-template <class Result, class... Values, Result (*kFunction)(Objects*, Values...)>
-struct ObjectsBinding<kFunction> {
-  static napi_value Call(napi_env env, napi_callback_info info) {
-    return CallWith(env, info, std::index_sequence_for<Values...>());
-  }
-
- private:
-  template <size_t... kIndices>
-  static inline napi_value CallWith(napi_env env, napi_callback_info info, std::index_sequence<kIndices...>) {
-    napi_value values[sizeof...(Values) + 1];
-    Objects* self = ObjectsOf(env, info, values, sizeof...(Values));
-    const auto call = [&] { return kFunction(self, Argument{env, values[kIndices]}...); };
-    if constexpr (__is_same(Result, bool)) return NewBoolean(env, call());
-    if constexpr (__is_same(Result, uint32_t) || __is_same(Result, double)) return NewNumber(env, call());
-    call();
-    return nullptr;
-  }
-};
-
 // Values that do not fit into a cell: strings, digits and bytes, in order.
 struct Spill {
   napi_env env;

@@ -22,19 +22,17 @@ export function writeTensor(at: number, descriptor: Descriptor, handle: number, 
   if (number === 0) writeLayout(at, layout);
 }
 
-/** The tensor that native code described at the word `at`, as a descriptor that owns the reference. */
-export function takeTensor(at: number): Descriptor {
-  const layout = layoutAt(at);
-  const storage = new NativeStorage(WireTensor.handle(at), toInteger(WireTensor.nbytes(at)), false);
-  return new Descriptor(storage, layout, toInteger(WireTensor.byteOffset(at) * 8));
-}
+/** Makes the storage of a tensor that native code described, from the handle and the size. */
+type MakeStorage = (handle: number, nbytes: number) => NativeStorage;
+
+const makeStorage: MakeStorage = (handle, nbytes) => new NativeStorage(handle, nbytes, false);
 
 /**
- * As `takeTensor`, with a storage that `make` constructs from the handle and the size. Everything is read before the storage
- * is made, because debug mode may run a program's code then. Drops the tensor's reference and throws if its dtype or device
- * is unknown.
+ * The tensor that native code described at the word `at`, as a descriptor that owns the reference. Everything is read before
+ * the storage is made, because debug mode may run a program's code then. Drops the tensor's reference and throws if its
+ * dtype or device is unknown.
  */
-export function takeTensorInto(at: number, make: (handle: number, nbytes: number) => NativeStorage): Descriptor {
+export function takeTensor(at: number, make: MakeStorage = makeStorage): Descriptor {
   const layout = layoutAt(at);
   const bitOffset = toInteger(WireTensor.byteOffset(at) * 8);
   const nbytes = toInteger(WireTensor.nbytes(at));

@@ -8,7 +8,7 @@ import { placeOf } from '../../native/exchange/export.js';
 import type { NativeStorage } from '../../native/memory/storage.js';
 import { Status } from '../../native/wire/constants.js';
 import { errorOfTensor } from '../../native/wire/status.js';
-import { takeTensorInto, writeTensor } from '../../native/wire/tensor.js';
+import { takeTensor, writeTensor } from '../../native/wire/tensor.js';
 import { enter, leave } from '../../native/wire/wire.js';
 import { TensorResult, WireHeader } from '../../native/wire/wire-layout.js';
 import { isDebug, recordExport } from '../../storage/debug.js';
@@ -68,11 +68,11 @@ export function perform(
   name: string | null = null,
   args: readonly unknown[] = none,
 ): unknown {
-  return send(operation, subject, name, args, null, takeResult);
+  return send(operation, subject, name, args, null, takeOutcome);
 }
 
 function call(subject: Reference, args: readonly unknown[]): unknown {
-  return callWith(Operation.call, subject, args, takeResult);
+  return callWith(Operation.call, subject, args, takeOutcome);
 }
 
 /** A call whose result is a tensor. */
@@ -304,7 +304,7 @@ function writeName(word: number, name: string): void {
 }
 
 /** The result of an operation. */
-export function takeResult(slot: number, spilled: unknown): unknown {
+export function takeOutcome(slot: number, spilled: unknown): unknown {
   switch (Outcome.resultKind(slot)) {
     case ValueKind.handle:
       return inScope(wrapHeld(slot));
@@ -361,7 +361,7 @@ function takeCallResult(slot: number): Descriptor {
 export function takeTensorResult(slot: number): Descriptor {
   const status = TensorResult.status(slot);
   if (status !== Status.ok) throw errorOfTensor(status, TensorResult.tensorAt(slot));
-  return takeTensorInto(TensorResult.tensorAt(slot), makeStorage);
+  return takeTensor(TensorResult.tensorAt(slot), makeStorage);
 }
 
 /** The exception of a request that failed. */

@@ -5,7 +5,7 @@
 
 import { OutOfMemoryError } from '../../errors.js';
 import { releaseHandle } from '../../native/memory/storage.js';
-import { takeTensorInto } from '../../native/wire/tensor.js';
+import { takeTensor } from '../../native/wire/tensor.js';
 import { enter, leave } from '../../native/wire/wire.js';
 import { TensorResult, WireHeader } from '../../native/wire/wire-layout.js';
 import type { Descriptor } from '../../storage/descriptor.js';
@@ -70,7 +70,7 @@ export function takeArray(source: object): Descriptor | null {
   try {
     const object = holdReference(reference);
     WireHeader.setSlot(slot);
-    return binding().takeArray(object) ? takeTensorInto(TensorResult.tensorAt(slot), makeStorage) : null;
+    return binding().takeArray(object) ? takeTensor(TensorResult.tensorAt(slot), makeStorage) : null;
   } finally {
     endHolding(mark);
     leave(slot);
