@@ -226,7 +226,7 @@ testWith(pythonMissing, 'references before and after are equal: success, failure
     ['failure', () => callAsync(py.eval('lambda *a, **k: 1 / 0'), marker, { marker }), 'PythonError'],
     ['wrong arguments', () => callAsync(py.eval('lambda: 1'), marker, kwargs({ k: marker })), 'PythonError'],
     ['unconvertible', () => callAsync(py.eval('lambda *a: a'), [marker], Symbol('s')), 'ArgumentTypeError'],
-    ['too many', () => callAsync(wait, [marker], ...new Array(1100).fill(marker)), 'ArgumentValueError'],
+    ['too many', () => callAsync(wait, [marker], ...new Array(32_001).fill(marker)), 'ArgumentValueError'],
     ['aborted before', () => callAsync.with({ signal: AbortSignal.abort() })(wait, marker), 'AbortError'],
     ['aborted meanwhile', abortsMeanwhile, 'AbortError'],
   ];
