@@ -20,12 +20,10 @@ static void ReadTypes(uint32_t from, uint32_t to, Pass* pass) {
   if (pass->from_type == kRaw && from != to) pass->to_bits = 0;
 }
 
-static bool HasFactors(const ConvertRequest& request) { return request.scaled_axis >= -1; }
-
 // Scales and then as many offsets, which the caller keeps until the pass has run. False when they do not fit the axis.
 static bool SetFactors(const ConvertRequest& request, const double* factors, size_t length, Pass* pass) {
   const int32_t axis = request.scaled_axis;
-  if (axis >= pass->ndim) return false;
+  if (axis < -1 || axis >= pass->ndim) return false;
   const int64_t each = axis < 0 ? 1 : pass->shape[axis];
   if (factors == nullptr || length % 2 != 0 || each != static_cast<int64_t>(length / 2)) return false;
   pass->scale = factors;
@@ -111,7 +109,7 @@ static void Convert(Instance* self, ConvertRequest* request, napi_env env, napi_
   Pass pass;
   request->is_done = 0;
   if (!ReadPass(*request, &pass)) return;
-  if (HasFactors(*request)) {
+  if (request->is_scaled != 0) {
     const Elements<double> factors(env, scaling);
     if (!SetFactors(*request, factors.data, factors.length, &pass)) return;
   }
@@ -152,7 +150,7 @@ static napi_value ConvertAsync(Instance* self, ConvertRequest* request, napi_env
   job->pass = Pass();
   job->factors = nullptr;
   bool is_read = ReadPass(*request, &job->pass);
-  if (HasFactors(*request)) {
+  if (request->is_scaled != 0) {
     const Elements<double> factors(env, scaling);
     job->factors = static_cast<double*>(malloc(factors.length * sizeof(double) + 1));
     if (job->factors != nullptr) memcpy(job->factors, factors.data, factors.length * sizeof(double));

@@ -5,6 +5,14 @@
 
 namespace dlpack::tvm_ffi {
 
+// Types that only values on the wire have, whose payload is the word of a TensorArgument. The ABI has none below 0.
+enum WireType : int32_t {
+  // a tensor that the callee may keep
+  kTensor = -1,
+  // a tensor that the callee may use only during the call
+  kLentTensor = -2,
+};
+
 // How a function is called.
 enum class CallMode : uint32_t {
   // a result that is an Array is read at once

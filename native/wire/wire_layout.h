@@ -240,8 +240,10 @@ struct alignas(8) ConvertRequest {
   int32_t ndim;
   // the largest number of threads
   int32_t threads;
-  // the axis along which scale and offset change; -1: they are the same everywhere; -2: there are none
+  // the axis along which scale and offset change; -1: they are the same everywhere
   int32_t scaled_axis;
+  // 1: the numbers are scaled
+  uint32_t is_scaled;
   // bits from the start to the first element that is read
   double from_bit;
   // bits from the start to the first element that is written
@@ -261,11 +263,12 @@ static_assert(offsetof(ConvertRequest, to_type) == 16);
 static_assert(offsetof(ConvertRequest, ndim) == 20);
 static_assert(offsetof(ConvertRequest, threads) == 24);
 static_assert(offsetof(ConvertRequest, scaled_axis) == 28);
-static_assert(offsetof(ConvertRequest, from_bit) == 32);
-static_assert(offsetof(ConvertRequest, to_bit) == 40);
-static_assert(offsetof(ConvertRequest, shape) == 48);
-static_assert(offsetof(ConvertRequest, from_steps) == 576);
-static_assert(offsetof(ConvertRequest, to_steps) == 1104);
-static_assert(sizeof(ConvertRequest) == 1632);
+static_assert(offsetof(ConvertRequest, is_scaled) == 32);
+static_assert(offsetof(ConvertRequest, from_bit) == 40);
+static_assert(offsetof(ConvertRequest, to_bit) == 48);
+static_assert(offsetof(ConvertRequest, shape) == 56);
+static_assert(offsetof(ConvertRequest, from_steps) == 584);
+static_assert(offsetof(ConvertRequest, to_steps) == 1112);
+static_assert(sizeof(ConvertRequest) == 1640);
 
 }  // namespace dlpack

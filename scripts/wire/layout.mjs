@@ -3,6 +3,7 @@
 import { detachedBit, firstSlot, groups, keptLayouts, layoutSlot, maxNdim, statuses, wireWords } from './messages.mjs';
 
 const scalars = {
+  u8: { bytes: 1, c: 'uint8_t', array: 'u8', value: 'number' },
   u32: { bytes: 4, c: 'uint32_t', array: 'u32', value: 'number' },
   i32: { bytes: 4, c: 'int32_t', array: 'i32', value: 'number' },
   f64: { bytes: 8, c: 'double', array: 'f64', value: 'number' },
@@ -57,6 +58,13 @@ function typescriptField({ at, block }, { name, type, comment, length, offset })
     `  set${capitalised(name)}: (${[...parameters, `value: ${value}`].join(', ')}): void => {\n    ${array}[${index}] = value;\n  },`,
   ];
   if (isArray && block !== undefined) functions.push(`  ${name.toUpperCase()}_LENGTH: ${length},`);
+  if (isArray && type === 'u8') {
+    const byte = sum('slot * 8', offset);
+    return [
+      ...functions,
+      `  /** The byte of the wire where they begin. */\n  ${name}At: (slot: number): number => ${byte},`,
+    ];
+  }
   return isArray && bytes === 8 ? [...functions, word('  /** The word where they begin. */')] : functions;
 }
 
@@ -69,6 +77,8 @@ function typescriptMessage(message) {
   const places = [
     message.isFollowed &&
       `  /** The word after it, where values begin. */\n  end: (slot: number): number => slot + ${size},`,
+    message.isPushed &&
+      `  /** The slot of the one that native code pushed last, from the first free word. */\n  below: (top: number): number => top - ${size},`,
     message.isElement &&
       `  /** The word of number \`i\` of those that follow each other from \`first\` on. */\n  at: (first: number, i: number): number => first + i * ${size},`,
   ].filter(Boolean);
@@ -100,13 +110,14 @@ export function indicesOf(name) {
 const upper = (name) => `k${name[0].toUpperCase()}${name.slice(1)}`;
 
 function typescriptEnum({ name, comment, values }) {
-  const lines = values.map(([value, meaning], number) => `  ${value}: ${number}, // ${meaning}`);
+  const lines = values.map(([value, meaning, number], i) => `  ${value}: ${number ?? i}, // ${meaning}`);
   return `/** ${comment} */\nexport const ${name} = {\n${lines.join('\n')}\n} as const;\n`;
 }
 
 function cppEnum({ name, comment, values, isScoped }) {
-  const lines = values.map(([value, meaning], number) => `  // ${meaning}\n  ${upper(value)} = ${number},`);
-  return `// ${comment}\nenum ${isScoped ? 'class ' : ''}${name} : uint32_t {\n${lines.join('\n')}\n};\n`;
+  const lines = values.map(([value, meaning, number], i) => `  // ${meaning}\n  ${upper(value)} = ${number ?? i},`);
+  const type = values.some(([, , number]) => number < 0) ? 'int32_t' : 'uint32_t';
+  return `// ${comment}\nenum ${isScoped ? 'class ' : ''}${name} : ${type} {\n${lines.join('\n')}\n};\n`;
 }
 
 /** The arrays over the wire that the messages of a group use. */

@@ -1,10 +1,10 @@
 // The wire between JavaScript and C++ as data: every message that a slot of the wire can hold, field by field. `npm run
 // wire` writes the TypeScript functions and the C++ structs from it. A field has one meaning. It has a name, a type, a
 // comment and, if it is an array, a length (0: the array follows the message). A field can have a place in bytes, too.
-// Types: u32, i32, f64, u64, `address` of a native object, which JavaScript only passes on, and `tensor`, a WireTensor whose
-// shape and strides follow it. A message that is `isForeign` has its C++ struct elsewhere. Values begin after one that
-// `isFollowed`, and one that `isElement` stands in rows of its kind. A message with `at` has a place of its own instead of a
-// slot, and one with `block` memory of its own, with that name.
+// Types: u8, u32, i32, f64, i64, u64, `address` of a native object, which JavaScript only passes on, and `tensor`, a WireTensor
+// whose shape and strides follow it. A message that is `isForeign` has its C++ struct elsewhere. Values begin after one that
+// `isFollowed`, one that `isElement` stands in rows of its kind, and native code may push one that `isPushed` above a request.
+// A message with `at` has a place of its own instead of a slot, and one with `block` memory of its own, with that name.
 
 import { cuda } from './cuda.mjs';
 import { python } from './python.mjs';
@@ -98,6 +98,7 @@ const core = [
   },
   {
     name: 'TensorResult',
+    isPushed: true,
     comment:
       'A tensor that native code describes, or the tensor of a ticket: the rest of the request is plain arguments.',
     fields: [status, ['tensor', 'tensor', 'the tensor; if it was refused, its known fields'], dims],
@@ -124,6 +125,7 @@ const core = [
   },
   {
     name: 'StageRequest',
+    isFollowed: true,
     comment: 'Bytes for a storage. They follow the message.',
     fields: [
       status,
@@ -155,11 +157,8 @@ const core = [
       ['toType', 'u32', 'the packed dtype that is written'],
       ['ndim', 'i32', 'the number of axes'],
       ['threads', 'i32', 'the largest number of threads'],
-      [
-        'scaledAxis',
-        'i32',
-        'the axis along which scale and offset change; -1: they are the same everywhere; -2: there are none',
-      ],
+      ['scaledAxis', 'i32', 'the axis along which scale and offset change; -1: they are the same everywhere'],
+      ['isScaled', 'u32', '1: the numbers are scaled'],
       ['fromBit', 'f64', 'bits from the start to the first element that is read'],
       ['toBit', 'f64', 'bits from the start to the first element that is written'],
       ['shape', 'f64', 'lengths of the axes', maxNdim + 2],

@@ -25,6 +25,7 @@ const messages = [
       ['high', 'i32', 'the high half, with a sign', 1, 12],
       ['deviceType', 'i32', 'the DLDeviceType of a device', 1, 8],
       ['deviceId', 'i32', 'the number of a device', 1, 12],
+      ['bytes', 'u8', 'the bytes of a small string or small bytes', 8, 8],
     ],
   },
   {
@@ -146,6 +147,15 @@ export const tvmFfi = {
   header: 'native/tvm_ffi/wire_layout.h',
   namespace: 'dlpack::tvm_ffi',
   enums: [
+    {
+      name: 'WireType',
+      comment:
+        'Types that only values on the wire have, whose payload is the word of a TensorArgument. The ABI has none below 0.',
+      values: [
+        ['tensor', 'a tensor that the callee may keep', -1],
+        ['lentTensor', 'a tensor that the callee may use only during the call', -2],
+      ],
+    },
     {
       name: 'CallMode',
       comment: 'How a function is called.',

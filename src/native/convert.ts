@@ -22,8 +22,6 @@ export function handleOf(storage: Storage): number {
   return storage instanceof NativeStorage ? storage.handle : 0;
 }
 
-const NOT_SCALED = -2;
-
 /** The scales, then the offsets. */
 function factorsOf({ scale, offset }: Scaling): Float64Array {
   const factors = new Float64Array(scale.length + offset.length);
@@ -42,7 +40,8 @@ function enterConvert(pass: Pass, source: Storage, target: Storage, most: number
   ConvertRequest.setToType(slot, pass.to.packed);
   ConvertRequest.setNdim(slot, axes.length);
   ConvertRequest.setThreads(slot, most);
-  ConvertRequest.setScaledAxis(slot, pass.scaling === undefined ? NOT_SCALED : pass.scaling.axis);
+  ConvertRequest.setIsScaled(slot, pass.scaling === undefined ? 0 : 1);
+  if (pass.scaling !== undefined) ConvertRequest.setScaledAxis(slot, pass.scaling.axis);
   ConvertRequest.setFromBit(slot, pass.fromBit);
   ConvertRequest.setToBit(slot, pass.toBit);
   for (let i = 0; i < axes.length; i++) {

@@ -8,7 +8,13 @@
 
 import { wire } from '../native/wire/memory.js';
 
-const { f64, i32, i64, u32, u64 } = wire;
+const { f64, i32, i64, u32, u64, u8 } = wire;
+
+/** Types that only values on the wire have, whose payload is the word of a TensorArgument. The ABI has none below 0. */
+export const WireType = {
+  tensor: -1, // a tensor that the callee may keep
+  lentTensor: -2, // a tensor that the callee may use only during the call
+} as const;
 
 /** How a function is called. */
 export const CallMode = {
@@ -68,6 +74,13 @@ export const Any = {
   setDeviceId: (slot: number, value: number): void => {
     i32[slot * 2 + 3] = value;
   },
+  /** The bytes of a small string or small bytes. */
+  bytes: (slot: number, i: number): number => u8[slot * 8 + 8 + i] as number,
+  setBytes: (slot: number, i: number, value: number): void => {
+    u8[slot * 8 + 8 + i] = value;
+  },
+  /** The byte of the wire where they begin. */
+  bytesAt: (slot: number): number => slot * 8 + 8,
 };
 
 /** A call. The arguments follow as values, and one more value for the result. */

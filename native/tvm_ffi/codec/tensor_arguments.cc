@@ -4,9 +4,6 @@
 
 namespace dlpack::tvm_ffi {
 
-// The types of values that describe tensors, as in src/tvm-ffi/codec/any.ts. The ABI has no negative types.
-static const int32_t kTensor = -1, kLentTensor = -2;
-
 static int Refuse(Status status) {
   if (status == kOutOfMemory) return OutOfMemory();
   return Raise("ValueError", "Expected a tensor that lies inside of its memory, with a layout that is known");

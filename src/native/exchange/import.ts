@@ -106,7 +106,7 @@ export function takeResult(slot: number): Descriptor {
 
 /** Takes the tensor of the {@link TensorResult} that native code pushed last, and leaves its slot. */
 export function takePushed(): Descriptor {
-  const slot = WireHeader.top() - TensorResult.WORDS;
+  const slot = TensorResult.below(WireHeader.top());
   try {
     return takeResult(slot);
   } finally {

@@ -143,6 +143,8 @@ export const LayoutRequest = {
 export const TensorResult = {
   /** The size of its slot. */
   WORDS: 138,
+  /** The slot of the one that native code pushed last, from the first free word. */
+  below: (top: number): number => top - 138,
   /** A Status, written by native code. */
   status: (slot: number): number => i32[slot * 2] as number,
   setStatus: (slot: number, value: number): void => {
@@ -232,6 +234,8 @@ export const AllocateRequest = {
 export const StageRequest = {
   /** The size of its slot. */
   WORDS: 4,
+  /** The word after it, where values begin. */
+  end: (slot: number): number => slot + 4,
   /** A Status, written by native code. */
   status: (slot: number): number => i32[slot * 2] as number,
   setStatus: (slot: number, value: number): void => {
@@ -290,7 +294,7 @@ export const CopyRequest = {
 /** A pass of src/values/pass.ts, which copies or casts elements. */
 export const ConvertRequest = {
   /** The size of its slot. */
-  WORDS: 204,
+  WORDS: 206,
   /** 1 when the pass ran, written by native code. */
   isDone: (slot: number): number => u32[slot * 2] as number,
   setIsDone: (slot: number, value: number): void => {
@@ -326,40 +330,45 @@ export const ConvertRequest = {
   setThreads: (slot: number, value: number): void => {
     i32[slot * 2 + 6] = value;
   },
-  /** The axis along which scale and offset change; -1: they are the same everywhere; -2: there are none. */
+  /** The axis along which scale and offset change; -1: they are the same everywhere. */
   scaledAxis: (slot: number): number => i32[slot * 2 + 7] as number,
   setScaledAxis: (slot: number, value: number): void => {
     i32[slot * 2 + 7] = value;
   },
-  /** Bits from the start to the first element that is read. */
-  fromBit: (slot: number): number => f64[slot + 4] as number,
-  setFromBit: (slot: number, value: number): void => {
-    f64[slot + 4] = value;
+  /** 1: the numbers are scaled. */
+  isScaled: (slot: number): number => u32[slot * 2 + 8] as number,
+  setIsScaled: (slot: number, value: number): void => {
+    u32[slot * 2 + 8] = value;
   },
-  /** Bits from the start to the first element that is written. */
-  toBit: (slot: number): number => f64[slot + 5] as number,
-  setToBit: (slot: number, value: number): void => {
+  /** Bits from the start to the first element that is read. */
+  fromBit: (slot: number): number => f64[slot + 5] as number,
+  setFromBit: (slot: number, value: number): void => {
     f64[slot + 5] = value;
   },
+  /** Bits from the start to the first element that is written. */
+  toBit: (slot: number): number => f64[slot + 6] as number,
+  setToBit: (slot: number, value: number): void => {
+    f64[slot + 6] = value;
+  },
   /** Lengths of the axes. */
-  shape: (slot: number, i: number): number => f64[slot + 6 + i] as number,
+  shape: (slot: number, i: number): number => f64[slot + 7 + i] as number,
   setShape: (slot: number, i: number, value: number): void => {
-    f64[slot + 6 + i] = value;
+    f64[slot + 7 + i] = value;
   },
   /** The word where they begin. */
-  shapeAt: (slot: number): number => slot + 6,
+  shapeAt: (slot: number): number => slot + 7,
   /** Bits from one element to the next in the source. */
-  fromSteps: (slot: number, i: number): number => f64[slot + 72 + i] as number,
+  fromSteps: (slot: number, i: number): number => f64[slot + 73 + i] as number,
   setFromSteps: (slot: number, i: number, value: number): void => {
-    f64[slot + 72 + i] = value;
+    f64[slot + 73 + i] = value;
   },
   /** The word where they begin. */
-  fromStepsAt: (slot: number): number => slot + 72,
+  fromStepsAt: (slot: number): number => slot + 73,
   /** Bits from one element to the next in the target. */
-  toSteps: (slot: number, i: number): number => f64[slot + 138 + i] as number,
+  toSteps: (slot: number, i: number): number => f64[slot + 139 + i] as number,
   setToSteps: (slot: number, i: number, value: number): void => {
-    f64[slot + 138 + i] = value;
+    f64[slot + 139 + i] = value;
   },
   /** The word where they begin. */
-  toStepsAt: (slot: number): number => slot + 138,
+  toStepsAt: (slot: number): number => slot + 139,
 };

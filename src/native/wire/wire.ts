@@ -26,6 +26,11 @@ export function enter(words: number): number {
   return slot;
 }
 
+/** True if another slot of `words` words would not end in the first half of the wire. */
+export function endsBeyondHalf(words: number): boolean {
+  return WireHeader.top() + words > Wire.WORDS / 2;
+}
+
 /** Frees a slot and everything above it. Its results can be read until the next slot is taken. */
 export function leave(slot: number): void {
   WireHeader.setTop(slot);

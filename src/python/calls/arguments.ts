@@ -5,7 +5,7 @@ import { ArgumentTypeError, ArgumentValueError } from '../../errors.js';
 import { fromDLPack } from '../../from-dlpack.js';
 import { inNativeMemory, placeOf } from '../../native/exchange/export.js';
 import { Wire } from '../../native/wire/constants.js';
-import { enter } from '../../native/wire/wire.js';
+import { endsBeyondHalf, enter } from '../../native/wire/wire.js';
 import { WireHeader } from '../../native/wire/wire-layout.js';
 import { adaptArgument } from '../../protocol/adapters.js';
 import { DLPACK, type DLPackSource } from '../../protocol/managed.js';
@@ -179,7 +179,7 @@ function writeContainer(word: number, value: object, outerDepth: number): void {
   const { kind, values } = container;
   const count = values.length;
   const words = CellList.WORDS + count * Cell.WORDS;
-  if (!isPart && WireHeader.top() + words > Wire.WORDS / 2) {
+  if (!isPart && endsBeyondHalf(words)) {
     writeLong(word, new Part(kind, values, depth));
     return;
   }

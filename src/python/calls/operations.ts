@@ -279,7 +279,7 @@ function send<T>(
   PerformRequest.setCount(slot, count);
   PerformRequest.setKeywords(slot, pairs.length);
   PerformRequest.setSpilled(slot, spill.length);
-  PerformRequest.setTensorSlot(slot, slot + words);
+  PerformRequest.setTensorSlot(slot, Cell.at(PerformRequest.cellsAt(slot), count));
   PerformRequest.setPromise(slot, promise);
   const request = spill.length === 0 ? performNow : () => binding().perform(...spill);
   return conclude(slot, mark, request, take, fail);

@@ -7,15 +7,9 @@
  */
 
 import { decodeAt } from '../../native/wire/bytes.js';
-import { wire } from '../../native/wire/memory.js';
 import { cannotKeep } from '../../storage/storage.js';
 import { ffi } from '../library.js';
-import { Any } from '../wire-layout.js';
-
-const { u8 } = wire;
-
-/** The first byte of the payload of the value at a word. */
-export const bytesAt = (at: number): number => at * 8 + 8;
+import { Any, WireType } from '../wire-layout.js';
 
 /** Writes the address of byte `offset` of the wire as the payload of a value. */
 export function writeWireAddress(at: number, offset: number): void {
@@ -34,28 +28,20 @@ export function writeAny(at: number, type: number, pointer: number): void {
 /** Throws for a lent tensor at a word, because native code would use its memory after the call. `use` is for the message. */
 export function checkKept(at: number, use: string): void {
   const type = Any.type(at);
-  if (type !== LENT_TENSOR && type !== Type.tensorView) return;
+  if (type !== WireType.lentTensor && type !== Type.tensorView) return;
   throw cannotKeep(use, 'is a view, or lies', '');
 }
 
 /** Reads the characters of a small string at a word. */
 export function readSmallString(word: number, length: number): string {
-  const start = bytesAt(word);
   let value = '';
   for (let i = 0; i < length; i++) {
-    const code = u8[start + i] as number;
-    if (code > 0x7f) return decodeAt(start, length);
+    const code = Any.bytes(word, i);
+    if (code > 0x7f) return decodeAt(Any.bytesAt(word), length);
     value += String.fromCharCode(code);
   }
   return value;
 }
-
-/**
- * The types of values whose payload is the word of a {@link TensorArgument}. The callee may keep the tensor, or only use a
- * lent one during the call. The ABI has no negative types.
- */
-export const TENSOR = -1;
-export const LENT_TENSOR = -2;
 
 /** `TVMFFITypeIndex` of the ABI. */
 export const Type = {

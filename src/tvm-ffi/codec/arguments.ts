@@ -6,9 +6,8 @@
 import type { DLDevice } from '../../device.js';
 import { ArgumentTypeError } from '../../errors.js';
 import { takeSource } from '../../from-dlpack.js';
-import { encodeAt } from '../../native/wire/bytes.js';
+import { enterBytes, writeText } from '../../native/wire/bytes.js';
 import { Wire } from '../../native/wire/constants.js';
-import { wire } from '../../native/wire/memory.js';
 import { enter } from '../../native/wire/wire.js';
 import { WireHeader } from '../../native/wire/wire-layout.js';
 import { adaptArgument } from '../../protocol/adapters.js';
@@ -22,8 +21,8 @@ import { ffi } from '../library.js';
 import { makeError, orRaised, takeRaised } from '../objects/errors.js';
 import { type FFICallback, hostTypeOf, makeCallback, makeOpaque, nativeObjectOf } from '../objects/host-objects.js';
 import { rememberObject, standIns } from '../objects/objects.js';
-import { Any } from '../wire-layout.js';
-import { bytesAt, TENSOR, Type, writeAny, writeWireAddress } from './any.js';
+import { Any, WireType } from '../wire-layout.js';
+import { Type, writeAny, writeWireAddress } from './any.js';
 import { containerOf, writeContainer } from './containers.js';
 import { writeTensorArgument } from './tensor-arguments.js';
 import {
@@ -39,7 +38,6 @@ import {
   UNCHANGED,
 } from './values.js';
 
-const { u8 } = wire;
 /** Writes one argument, and holds it until the call ends. */
 export function writeArgument(at: number, value: unknown): void {
   if (value instanceof Tensor) writeTensorArgument(at, descriptorOf(value), false);
@@ -95,12 +93,11 @@ function writeString(at: number, value: string): void {
   const { length } = value;
   if (length <= SMALL) {
     writeAny(at, Type.smallString, 0);
-    const start = bytesAt(at);
     let i = 0;
     for (; i < length; i++) {
       const code = value.charCodeAt(i);
       if (code > 0x7f) break;
-      u8[start + i] = code;
+      Any.setBytes(at, i, code);
     }
     if (i === length) {
       Any.setLength(at, length);
@@ -112,23 +109,11 @@ function writeString(at: number, value: string): void {
     holdMade(ffi.makeString(at, value));
     return;
   }
-  const start = enter(((room + 15) >> 4) * 2) * 8;
-  u8[start + writeText(value, start, room)] = 0;
+  const start = enterBytes(room);
+  writeText(start, room, value);
   Any.setType(at, Type.rawString);
   Any.setLength(at, 0);
   writeWireAddress(at, start);
-}
-
-/** Writes a string as UTF-8 at a byte of the wire and returns its length. The encoder pays only for long strings. */
-function writeText(value: string, start: number, room: number): number {
-  const { length } = value;
-  for (let i = 0; i < length && length <= 64; i++) {
-    const code = value.charCodeAt(i);
-    if (code > 0x7f) break;
-    u8[start + i] = code;
-    if (i === length - 1) return length;
-  }
-  return encodeAt(start, room, value);
 }
 
 /** Keeps an object that native code made for a value until the call ends. The number 0: the value is not an object. */
@@ -280,7 +265,7 @@ function writeRValue(at: number, value: unknown): void {
   const mark = running.held.length;
   writeArgument(cell, value);
   const type = Any.type(cell);
-  if (type < Type.object && type !== TENSOR) throw new ArgumentTypeError('an RValue', 'an object', value);
+  if (type < Type.object && type !== WireType.tensor) throw new ArgumentTypeError('an RValue', 'an object', value);
   if (!ffi.retain(cell)) throw takeRaised();
   try {
     releaseHeld(mark); // the callee alone owns these objects
@@ -288,7 +273,7 @@ function writeRValue(at: number, value: unknown): void {
     hold(new HeldValue(cell));
   }
   writeAny(at, Type.rvalue, 0);
-  writeWireAddress(at, bytesAt(cell));
+  writeWireAddress(at, Any.bytesAt(cell));
 }
 
 /** Writes an object that was made for the call, with the reference that the end of the call releases. */

@@ -3,7 +3,7 @@
 import { BufferError } from '../../errors.js';
 import { bytesCopyAt } from '../../native/wire/bytes.js';
 import { Any } from '../wire-layout.js';
-import { bytesAt, readSmallString, Type } from './any.js';
+import { readSmallString, Type } from './any.js';
 import { DataType, DeviceValue, OpaquePointer, UNCHANGED } from './values.js';
 
 /** True for a type whose values {@link readPlain} reads. */
@@ -28,7 +28,7 @@ export function readPlain(word: number, taken: unknown): unknown {
     case Type.smallString:
       return readSmallString(word, Any.length(word));
     case Type.smallBytes:
-      return bytesCopyAt(bytesAt(word), Any.length(word));
+      return bytesCopyAt(Any.bytesAt(word), Any.length(word));
     case Type.unchanged:
       return UNCHANGED;
     case Type.tensorView:

@@ -20,8 +20,8 @@ import { HeldReference, hold, holdTensor, lend, running } from '../calls/held.js
 import { ffi } from '../library.js';
 import { takeRaised } from '../objects/errors.js';
 import { ObjectHandle } from '../objects/objects.js';
-import { Any, TensorArgument } from '../wire-layout.js';
-import { LENT_TENSOR, TENSOR, Type, writeAny } from './any.js';
+import { Any, TensorArgument, WireType } from '../wire-layout.js';
+import { Type, writeAny } from './any.js';
 import { addressOfBuffer, rememberAddress } from './buffer-addresses.js';
 
 /** The method of memory that never moves. */
@@ -88,7 +88,7 @@ function writeWithoutObject(at: number, descriptor: Descriptor, isView: boolean)
   if (canMove(storage) || (descriptor.attached === null && place !== 'pin' && !isDebug())) {
     if (!canMove(storage)) descriptor.attached = USED;
     const slot = describe(descriptor, storage, holdTensor(descriptor), 0);
-    writeAny(at, isView || place === 'copy' ? LENT_TENSOR : TENSOR, slot);
+    writeAny(at, isView || place === 'copy' ? WireType.lentTensor : WireType.tensor, slot);
     return;
   }
   const object =
@@ -101,7 +101,7 @@ function writeWithoutObject(at: number, descriptor: Descriptor, isView: boolean)
 
 /** Gives a lent tensor at a word an object until the call ends, for values that leave the wire before the call. */
 export function keepLent(at: number): void {
-  if (Any.type(at) !== LENT_TENSOR) return;
+  if (Any.type(at) !== WireType.lentTensor) return;
   const slot = Any.payload(at);
   WireHeader.setSlot(slot);
   ffi.keepTensor();
