@@ -41,7 +41,7 @@ import { type Expected, expectTaken, type TensorSpec } from './spec.js';
 import { getBackend } from './storage/backend.js';
 import { Descriptor, Flag } from './storage/descriptor.js';
 import { consumerStream, getDeviceBackend, hasDeviceBackend } from './storage/device-backend.js';
-import { foreignLibrary, type ImportRequest } from './storage/foreign.js';
+import { type ForeignRequest, foreignLibrary } from './storage/foreign.js';
 import { checkLayout, findLayout } from './storage/layouts.js';
 import {
   afterError,
@@ -178,7 +178,7 @@ export function copyOf(tensor: Tensor): Tensor {
 const ownExport = Tensor.prototype[DLPACK];
 
 /** The tensor of a Python object, or null for any other function. Misaligned memory is copied if allowed. */
-function takeForeign(source: object, request: ImportRequest | null): Descriptor | null {
+function takeForeign(source: object, request: ForeignRequest | null): Descriptor | null {
   const { objects } = foreignLibrary;
   if (objects === null) return null;
   try {

@@ -8,7 +8,7 @@ import type { Descriptor } from './descriptor.js';
 import type { Storage } from './storage.js';
 
 /** A consumer's request to a foreign object, in the terms of the array API. */
-export interface ImportRequest {
+export interface ForeignRequest {
   readonly copy: boolean | null;
   readonly device: DeviceInfo | null;
   /** The stream that the consumer named, -1 for none; null for the current stream. */
@@ -43,7 +43,7 @@ export interface ForeignArray {
 /** Takes tensors from Python objects. Each function returns null for anything else. */
 export interface ForeignObjects {
   /** The tensor of an object, taken by native code instead of through the JavaScript protocol. */
-  take(source: object, request: ImportRequest | null): Descriptor | null;
+  take(source: object, request: ForeignRequest | null): Descriptor | null;
   /** The tensor of an object with a CUDA Array Interface; also null when the interface must be read entry by entry. */
   takeArray(source: object): Descriptor | null;
   /** The CUDA Array Interface of an object. `isInterface`: the object is the interface itself. */

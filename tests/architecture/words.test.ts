@@ -5,12 +5,14 @@ import { fileURLToPath } from 'node:url';
 import { equal } from '../assert.js';
 import { test } from '../harness.js';
 
-const source = fileURLToPath(new URL('../../../src/', import.meta.url));
+const folder = (name: string) => fileURLToPath(new URL(`../../../${name}/`, import.meta.url));
 
 /** A word, and the only files that declare it as a function, a method or a type. */
 const words: Readonly<Record<string, readonly string[]>> = {
   Descriptor: ['storage/descriptor.ts'],
+  ForeignRequest: ['storage/foreign.ts'], // what a consumer asks of a foreign object
   Held: ['python/calls/held.ts', 'tvm-ffi/calls/held.ts'], // what a call keeps until it ends
+  ImportRequest: ['native/wire/wire-layout.ts'],
   Layout: ['storage/layouts.ts'],
   borrow: ['adapters/borrow.ts'],
   bytesOf: ['storage/arrays.ts'],
@@ -28,18 +30,47 @@ const words: Readonly<Record<string, readonly string[]>> = {
   writeTensor: ['native/wire/tensor.ts'],
 };
 
+/** The same in C++, for functions outside of classes, and structs. */
+const nativeWords: Readonly<Record<string, readonly string[]>> = {
+  CopyPlan: ['cuda/copies/copy_plan.h'], // what a kernel takes
+  CopyRequest: ['wire/wire_layout.h'],
+  Descriptor: ['exchange/descriptor.h'],
+  DeviceCopy: ['cuda/copies/copy.h'],
+  GiveTensor: ['wire/wire.h'],
+  ImportRequest: ['wire/wire_layout.h'],
+  Layout: ['exchange/descriptor.h'],
+  ReadLayout: ['wire/wire.h'],
+  ReadTensor: ['wire/wire.h'],
+  Storage: ['memory/storage.h'],
+  WriteLayout: ['wire/wire.h'],
+};
+
 const declaration =
   /^(?:export )?(?:abstract )?(?:async )?(?:function\*?|class|interface|type|const|let) (\w+)|^ {2}(?:(?:private|protected|override|static|async) )*(\w+)(?:<.*>)?\(.*\{$/gm;
+/** A struct, or the body of a function. */
+const nativeDeclaration =
+  /^(?:struct|class|enum|enum class) (?:alignas\(\d+\) )?(\w+)[^;]*\{$|^[a-z][\w:<>*& ]*[ *&](\w+)\([^;]*?\) \{/gm;
 
-test('a word that all parts use has one meaning', () => {
+/** The files that declare each word. */
+function declaredIn(root: string, ending: RegExp, pattern: RegExp): Map<string, Set<string>> {
   const found = new Map<string, Set<string>>();
-  for (const entry of readdirSync(source, { recursive: true })) {
+  for (const entry of readdirSync(root, { recursive: true })) {
     const file = String(entry).replaceAll('\\', '/');
-    if (!file.endsWith('.ts')) continue;
-    for (const [, named, method = ''] of readFileSync(source + file, 'utf8').matchAll(declaration)) {
-      const word = named ?? method;
+    if (!ending.test(file)) continue;
+    for (const [, named, other = ''] of readFileSync(root + file, 'utf8').matchAll(pattern)) {
+      const word = named ?? other;
       found.set(word, (found.get(word) ?? new Set()).add(file));
     }
   }
-  for (const [word, files] of Object.entries(words)) equal([...(found.get(word) ?? [])].sort(), files, word);
-});
+  return found;
+}
+
+for (const [root, ending, pattern, table] of [
+  ['src', /\.ts$/, declaration, words],
+  ['native', /\.(cc|h)$/, nativeDeclaration, nativeWords],
+] as const) {
+  test(`a word that all parts of ${root} use has one meaning`, () => {
+    const found = declaredIn(folder(root), ending, pattern);
+    for (const [word, files] of Object.entries(table)) equal([...(found.get(word) ?? [])].sort(), files, word);
+  });
+}

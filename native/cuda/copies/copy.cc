@@ -27,26 +27,26 @@ const struct {
 
 Address AsAddress(const void* pointer) { return reinterpret_cast<Address>(pointer); }
 
-bool IsBlock(const CopyRequest& request) {
+bool IsBlock(const DeviceCopy& request) {
   return request.ndim == 0 ||
          (request.ndim == 1 && request.source_steps[0] == request.item && request.target_steps[0] == request.item);
 }
 
-Result QueueBlock(const CopyRequest& request, StreamHandle stream) {
+Result QueueBlock(const DeviceCopy& request, StreamHandle stream) {
   const int64_t items = request.ndim == 0 ? 1 : request.shape[0];
   return driver.MemcpyAsync(AsAddress(request.target), AsAddress(request.source),
                             static_cast<size_t>(items * request.item), stream);
 }
 
 // Rows of the same length at a fixed distance. The copy engine supports these directly, also over the bus.
-bool IsPitched(const CopyRequest& request) {
+bool IsPitched(const DeviceCopy& request) {
   if (request.ndim != 2 || request.source_steps[1] != request.item || request.target_steps[1] != request.item)
     return false;
   const int64_t width = request.shape[1] * request.item;
   return request.source_steps[0] >= width && request.target_steps[0] >= width;
 }
 
-Result QueuePitched(const CopyRequest& request, StreamHandle stream) {
+Result QueuePitched(const DeviceCopy& request, StreamHandle stream) {
   Copy2D copy = {};
   copy.source_type = request.is_source_reachable ? kMemoryUnified : kMemoryHost;
   copy.source_host = request.source;
@@ -73,7 +73,7 @@ PlanAxis MakeAxis(int64_t length, int64_t source_step, int64_t target_step) {
   return axis;
 }
 
-bool IsMultiple(const CopyRequest& request, int64_t size) {
+bool IsMultiple(const DeviceCopy& request, int64_t size) {
   if ((AsAddress(request.source) | AsAddress(request.target)) % static_cast<uint64_t>(size) != 0) return false;
   for (int32_t i = 0; i + 1 < request.ndim; ++i) {
     if (request.source_steps[i] % size != 0 || request.target_steps[i] % size != 0) return false;
@@ -82,7 +82,7 @@ bool IsMultiple(const CopyRequest& request, int64_t size) {
 }
 
 // Contiguous items are copied in words as wide as the addresses and the sizes allow.
-void Widen(CopyRequest* request) {
+void Widen(DeviceCopy* request) {
   const int32_t last = request->ndim - 1;
   if (request->source_steps[last] != request->item || request->target_steps[last] != request->item) return;
   int64_t wide = 16;
@@ -94,7 +94,7 @@ void Widen(CopyRequest* request) {
 }
 
 // Splits items whose memory is aligned only for a part of them, which is possible for complex numbers.
-bool Narrow(CopyRequest* request) {
+bool Narrow(DeviceCopy* request) {
   int64_t part = request->item;
   while ((AsAddress(request->source) | AsAddress(request->target)) % static_cast<uint64_t>(part) != 0) part /= 2;
   if (part == request->item) return true;
@@ -107,7 +107,7 @@ bool Narrow(CopyRequest* request) {
 }
 
 // The axis along which the source is contiguous, when the target is contiguous along the last; -1 without such an axis.
-int32_t TransposedAxis(const CopyRequest& request) {
+int32_t TransposedAxis(const DeviceCopy& request) {
   const int32_t last = request.ndim - 1;
   if (request.target_steps[last] != request.item || request.source_steps[last] == request.item) return -1;
   for (int32_t i = last - 1; i >= 0; --i) {
@@ -117,7 +117,7 @@ int32_t TransposedAxis(const CopyRequest& request) {
 }
 
 // One launch: at most kMaxPlanAxes axes and less than 2^31 items.
-Result Launch(const Device* device, const CopyRequest& request, int64_t count, StreamHandle stream) {
+Result Launch(const Device* device, const DeviceCopy& request, int64_t count, StreamHandle stream) {
   const int log_size = __builtin_ctzll(static_cast<uint64_t>(request.item));
   CopyPlan plan = {};
   plan.source = AsAddress(request.source);
@@ -152,7 +152,7 @@ Result Launch(const Device* device, const CopyRequest& request, int64_t count, S
 }
 
 // Splits the outermost axis until each launch fits.
-Result LaunchPieces(const Device* device, const CopyRequest& request, StreamHandle stream) {
+Result LaunchPieces(const Device* device, const DeviceCopy& request, StreamHandle stream) {
   int64_t count = 1;
   for (int32_t i = 0; i < request.ndim; ++i) count *= request.shape[i];
   if (request.ndim <= kMaxPlanAxes && count < (int64_t{1} << 31)) return Launch(device, request, count, stream);
@@ -161,7 +161,7 @@ Result LaunchPieces(const Device* device, const CopyRequest& request, StreamHand
   const bool drops_axis = request.ndim > kMaxPlanAxes || inner >= (int64_t{1} << 31);
   const int64_t piece = drops_axis ? 1 : ((int64_t{1} << 31) - 1) / inner;
   for (int64_t at = 0; at < length; at += piece) {
-    CopyRequest part = request;
+    DeviceCopy part = request;
     part.source += at * request.source_steps[0];
     part.target += at * request.target_steps[0];
     part.shape[0] = length - at < piece ? length - at : piece;
@@ -181,14 +181,14 @@ Result LaunchPieces(const Device* device, const CopyRequest& request, StreamHand
 
 }  // namespace
 
-Result QueueCopy(Device* device, const CopyRequest& request, StreamHandle stream) {
+Result QueueCopy(Device* device, const DeviceCopy& request, StreamHandle stream) {
   if (IsBlock(request)) return QueueBlock(request, stream);
   if (!request.is_source_reachable || !request.is_target_reachable) {
     return IsPitched(request) ? QueuePitched(request, stream) : kNotSupported;
   }
   const Result result = LoadKernels(kCopyKernelsPtx, kNames, 2 * kItemSizes, device->copies);
   if (result != kSuccess) return result;
-  CopyRequest fitted = request;
+  DeviceCopy fitted = request;
   if (!Narrow(&fitted)) return kNotSupported;
   Widen(&fitted);
   return LaunchPieces(device, fitted, stream);

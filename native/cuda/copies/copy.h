@@ -7,7 +7,7 @@
 namespace dlpack::cuda {
 
 // A copy of items of one size. Steps are in bytes. The outermost axis is first; axes are sorted by the target's steps.
-struct CopyRequest {
+struct DeviceCopy {
   char* source;
   char* target;
   bool is_source_reachable;  // the device that runs the copy can access it; false for plain host memory
@@ -20,6 +20,6 @@ struct CopyRequest {
 };
 
 // Queues the copy. kNotSupported, with nothing queued, for strides that only the device or only the host could follow.
-Result QueueCopy(Device* device, const CopyRequest& request, StreamHandle stream);
+Result QueueCopy(Device* device, const DeviceCopy& request, StreamHandle stream);
 
 }  // namespace dlpack::cuda

@@ -74,7 +74,7 @@ enum StepNumber { kFromOffset, kToOffset, kItemBytes, kFirstAxis };
 enum AxisNumber { kLength, kFromStep, kToStep, kAxisNumbers };
 
 static bool ReadStep(const Elements<double>& numbers, const CopySide& source, const CopySide& target,
-                     CopyRequest* request) {
+                     DeviceCopy* request) {
   if (!source.memory.is_valid() || !target.memory.is_valid() || numbers.length < kFirstAxis) return false;
   const size_t ndim = (numbers.length - kFirstAxis) / kAxisNumbers;
   int64_t offsets[kFirstAxis];
@@ -106,7 +106,7 @@ static bool ReadStep(const Elements<double>& numbers, const CopySide& source, co
 static napi_value CopyBinding(CudaContext* self, napi_env env, Device* device, StreamHandle handle, napi_value from,
                               int32_t from_type, napi_value to, int32_t to_type, Elements<double> numbers) {
   const CopySide source(self, env, from, from_type), target(self, env, to, to_type);
-  CopyRequest request;
+  DeviceCopy request;
   if (!ReadStep(numbers, source, target, &request)) return NewNumber(env, kInvalidValue);
   const StreamRef stream = {device, Normalize(handle)};
   return NewNumber(env, UseOnStream(stream, {source.used(), target.used()},
@@ -117,7 +117,7 @@ static napi_value CopyBinding(CudaContext* self, napi_env env, Device* device, S
 struct AsyncCopy {
   Device* device;
   StreamHandle stream;
-  CopyRequest request;
+  DeviceCopy request;
   Storage* source;
   Storage* target;
   AsyncWork work;
@@ -151,7 +151,7 @@ struct AsyncCopy {
 static napi_value CopyAsyncBinding(CudaContext* self, napi_env env, Device* device, StreamHandle handle, uint32_t from,
                                    int32_t from_type, uint32_t to, int32_t to_type, Elements<double> numbers) {
   const CopySide source(self, from, from_type), target(self, to, to_type);
-  CopyRequest request;
+  DeviceCopy request;
   void* block = ReadStep(numbers, source, target, &request) ? malloc(sizeof(AsyncCopy)) : nullptr;
   if (block == nullptr) return NewNumber(env, kInvalidValue);
   // On a thread of the pool the per-thread handle would mean that thread's stream.

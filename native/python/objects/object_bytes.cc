@@ -17,7 +17,7 @@ static const char* NameOf(Object* type) {
 }
 
 // The description of an array of NumPy or a tensor of PyTorch, with room for its strides; false for other objects.
-static bool ReadTensor(Object* object, DLTensor* tensor, int64_t strides[32]) {
+static bool DescribeKnownObject(Object* object, DLTensor* tensor, int64_t strides[32]) {
   Object* type = TypeOf(object);
   const char* name = NameOf(type);
   // Other types are not looked up, because the entry of a type stays for ever.
@@ -39,13 +39,13 @@ static bool ReadTensor(Object* object, DLTensor* tensor, int64_t strides[32]) {
 bool DescribeObject(Object* object, Layout* layout) {
   DLTensor tensor;
   int64_t strides[32];
-  return ReadTensor(object, &tensor, strides) && DescribeLayout(tensor, 0, layout) == kOk;
+  return DescribeKnownObject(object, &tensor, strides) && DescribeLayout(tensor, 0, layout) == kOk;
 }
 
 int64_t BytesBehind(Object* object) {
   DLTensor tensor;
   int64_t strides[32];
-  if (!ReadTensor(object, &tensor, strides)) return kObjectFloor;
+  if (!DescribeKnownObject(object, &tensor, strides)) return kObjectFloor;
   int64_t bytes = (int64_t{tensor.dtype.bits} * tensor.dtype.lanes + 7) / 8;
   for (int32_t i = 0; i < tensor.ndim; ++i) {
     const bool is_repeated = tensor.shape[i] > 0 && tensor.strides != nullptr && tensor.strides[i] == 0;

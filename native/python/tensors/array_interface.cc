@@ -112,7 +112,7 @@ bool ReadIntegers(Object* tuple, int64_t* out, int32_t* count) {
 }
 
 // Strides may be None.
-bool ReadLayout(Object* shape, Object* strides, PlainArray* array) {
+bool ReadDims(Object* shape, Object* strides, PlainArray* array) {
   DLTensor* tensor = &array->tensor;
   int32_t steps = 0;
   tensor->shape = array->shape;
@@ -134,7 +134,7 @@ bool ReadCuPyArray(Object* object, PlainArray* array) {
   const Ref is_row_major(shape ? api.PyObject_GetAttr(object, names.c_contiguous) : nullptr);
   if (!is_row_major) return false;
   const Ref strides(is_row_major.get() == api._Py_TrueStruct ? None() : api.PyObject_GetAttr(object, names.strides));
-  if (!strides || !ReadLayout(shape.get(), strides.get(), array)) return false;
+  if (!strides || !ReadDims(shape.get(), strides.get(), array)) return false;
   const Ref dtype(api.PyObject_GetAttr(object, names.dtype));
   int i = 0;
   while (i < kDTypeCount && cupy.dtypes[i] != dtype.get()) ++i;
@@ -155,7 +155,7 @@ bool ReadInterface(Object* object, PlainArray* array) {
   if (!fields || fields.get() == api._Py_NoneStruct) return false;
   const auto field = [&](ptrdiff_t i) { return api.PyTuple_GetItem(fields.get(), i); };
   long long address = 0, stream = 0, code = 0, bits = 0;
-  if (!ReadLayout(field(0), field(1), array) || !ReadPair(field(2), &code, &bits) ||
+  if (!ReadDims(field(0), field(1), array) || !ReadPair(field(2), &code, &bits) ||
       !ReadPair(field(3), &address, &stream))
     return false;
   array->tensor.dtype = DLDataType{static_cast<uint8_t>(code), static_cast<uint8_t>(bits), 1};

@@ -23,9 +23,9 @@ bool IsPacked(const Body& body) {
 
 // Plans a copy into row-major memory. Merges contiguous axes and skips axes of length 1. False for packed elements in
 // another order, because a copy of bytes cannot reorder them, and for too many axes.
-bool PlanCopy(const Body& body, char* target, int64_t nbytes, cuda::CopyRequest* request) {
+bool PlanCopy(const Body& body, char* target, int64_t nbytes, cuda::DeviceCopy* request) {
   const DLTensor& tensor = body.tensor;
-  *request = cuda::CopyRequest{};
+  *request = cuda::DeviceCopy{};
   request->source = static_cast<char*>(tensor.data) + tensor.byte_offset;
   request->target = target;
   request->item = 1;
@@ -63,7 +63,7 @@ bool PlanCopy(const Body& body, char* target, int64_t nbytes, cuda::CopyRequest*
 // Queues the copy of all elements into a storage, ordered after all uses of both.
 cuda::Result QueueElements(const Body& body, cuda::Device* device, Storage* target, bool is_target_reachable,
                            cuda::StreamHandle stream, bool* is_possible) {
-  cuda::CopyRequest request;
+  cuda::DeviceCopy request;
   *is_possible = PlanCopy(body, static_cast<char*>(target->data), static_cast<int64_t>(target->nbytes), &request);
   if (!*is_possible) return cuda::kNotSupported;
   request.is_source_reachable = true;

@@ -13,7 +13,7 @@ import { enter, leave } from '../../native/wire/wire.js';
 import { TensorResult, WireHeader } from '../../native/wire/wire-layout.js';
 import { isDebug, recordExport } from '../../storage/debug.js';
 import type { Descriptor } from '../../storage/descriptor.js';
-import type { ImportRequest } from '../../storage/foreign.js';
+import type { ForeignRequest } from '../../storage/foreign.js';
 import { inScope } from '../../storage/scoped.js';
 import { Tensor } from '../../tensor.js';
 import { descriptorOf, sharedDescriptorOf, TensorView } from '../../view.js';
@@ -199,7 +199,7 @@ export function makeHandle(value: unknown): number {
 const make = (value: unknown): object => wrap(makeHandle(value));
 
 /** The tensor of a Python object: from its type's exchange API, then as a versioned, then as a legacy capsule. */
-export function consume(reference: Reference, options: ImportRequest | null): Descriptor {
+export function consume(reference: Reference, options: ForeignRequest | null): Descriptor {
   const slot = writeConsume(liveHandle(reference), options);
   const mark = beginHolding();
   holdReference(reference);

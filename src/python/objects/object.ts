@@ -2,7 +2,7 @@
 
 import { ArgumentTypeError, ArgumentValueError } from '../../errors.js';
 import type { Descriptor } from '../../storage/descriptor.js';
-import type { ImportRequest } from '../../storage/foreign.js';
+import type { ForeignRequest } from '../../storage/foreign.js';
 import type { Tensor } from '../../tensor.js';
 import { consume, perform, performTensor } from '../calls/operations.js';
 import { Operation } from '../wire-layout.js';
@@ -77,7 +77,7 @@ export function referenceOf(object: PyObject): Reference {
 }
 
 /** The tensor of a Python object; null for anything else. */
-export function takeObject(source: object, request: ImportRequest | null): Descriptor | null {
+export function takeObject(source: object, request: ForeignRequest | null): Descriptor | null {
   const reference = findReference(source);
   return reference === null ? null : consume(reference, request);
 }

@@ -11,7 +11,7 @@ import { asBufferError, readRequest } from '../../protocol/request.js';
 import { collectLater } from '../../storage/collect.js';
 import { isDebug, recordObject } from '../../storage/debug.js';
 import { type Descriptor, Flag } from '../../storage/descriptor.js';
-import type { ImportRequest } from '../../storage/foreign.js';
+import type { ForeignRequest } from '../../storage/foreign.js';
 import { inScope, outsideScopes } from '../../storage/scoped.js';
 import { releaseAfter } from '../../storage/storage.js';
 import { Tensor } from '../../tensor.js';
@@ -27,7 +27,7 @@ import { dropUnused, findReference, REFERENCE, Reference, release } from './refe
 export interface Operations {
   perform(operation: number, subject: Reference | null, name?: string | null, args?: readonly unknown[]): unknown;
   call(subject: Reference, args: readonly unknown[]): unknown;
-  consume(reference: Reference, request: ImportRequest | null): Descriptor;
+  consume(reference: Reference, request: ForeignRequest | null): Descriptor;
   /** The handle of a converter's result for a value; 0 when the function has to be called. */
   convert(converter: Reference, value: unknown): number;
 }

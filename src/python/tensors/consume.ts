@@ -3,11 +3,11 @@
 import { ArgumentTypeError } from '../../errors.js';
 import { enter } from '../../native/wire/wire.js';
 import { TensorResult } from '../../native/wire/wire-layout.js';
-import type { ImportRequest } from '../../storage/foreign.js';
+import type { ForeignRequest } from '../../storage/foreign.js';
 import { ConsumeRequest } from '../wire-layout.js';
 
 /** Takes a slot for the request and its TensorResult, and writes the request. */
-export function writeConsume(handle: number, request: ImportRequest | null): number {
+export function writeConsume(handle: number, request: ForeignRequest | null): number {
   const stream = request === null || request.stream === null ? 0 : streamNumber(request.stream);
   const slot = enter(ConsumeRequest.WORDS + TensorResult.WORDS);
   ConsumeRequest.setObject(slot, handle);
@@ -20,7 +20,7 @@ export function writeConsume(handle: number, request: ImportRequest | null): num
   return slot;
 }
 
-function writeRequested(slot: number, { copy, device }: ImportRequest): void {
+function writeRequested(slot: number, { copy, device }: ForeignRequest): void {
   ConsumeRequest.setCopy(slot, copy === null ? -1 : copy ? 1 : 0);
   ConsumeRequest.setDeviceType(slot, device === null ? 0 : device.type);
   ConsumeRequest.setDeviceId(slot, device === null ? 0 : device.id);
