@@ -1,6 +1,8 @@
 /**
- * What running calls use. Each call holds its arguments until it ends, so no code that runs meanwhile (a getter of an
- * argument, a callback, a stream provider) can release memory or objects that the call has named on the wire.
+ * What running calls use. Each call holds the tensors that it describes, and the objects that were made for it, until it
+ * ends. It does not hold other objects: a reference to one that is dropped meanwhile is released when no call runs
+ * (../objects/objects.ts). So no code that runs during a call (a getter of an argument, a callback, a stream provider) can
+ * release memory or objects that the call has named on the wire.
  */
 
 import type { DeviceInfo } from '../../device.js';
