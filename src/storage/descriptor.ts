@@ -1,6 +1,7 @@
 /**
- * Descriptor: memory, a layout and where the first element is. It is the immutable content of every TensorView and
- * Tensor, shared between those that describe the same elements.
+ * Descriptor: memory, a layout and where the first element is. It is the content of every TensorView and Tensor, shared
+ * between those that describe the same elements. What it describes never changes. It also keeps what was made for the
+ * tensor: views of the memory, and what a layer above attaches.
  */
 
 import type { DeviceInfo } from '../device.js';
