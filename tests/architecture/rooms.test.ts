@@ -59,7 +59,7 @@ const rooms: Readonly<Record<string, Room>> = {
       "Python's C interface": ['calls/operation-scope', 'interpreter/api', 'objects/calls', 'values/text'],
       'the process': ['interpreter/blas', 'interpreter/prelude', 'interpreter/torch-threads', 'objects/object-bytes'],
       'our tensor in Python': ['tensors/array-views', 'tensors/tensor-type'],
-      'tensors of libraries': ['tensors/converters', 'tensors/device-exchange', 'tensors/dtypes'],
+      'tensors of libraries': ['tensors/converters', 'tensors/device-exchange', 'tensors/dtypes', 'tensors/type-entry'],
       'arrays of one library': ['tensors/numpy-array', 'tensors/torch-tensor'],
       'other threads': ['threads/channel', 'threads/pool', 'threads/staged'],
     },

@@ -31,6 +31,13 @@ inline Object* NewRef(Object* object) {
 
 inline Object* None() { return NewRef(api._Py_NoneStruct); }
 
+// An attribute, as a new reference; NULL, without an exception, if there is none.
+inline Object* GetOrNull(Object* object, Object* name) {
+  Object* value = api.PyObject_GetAttr(object, name);
+  if (value == nullptr) api.PyErr_Clear();
+  return value;
+}
+
 // The functions below return a new reference, or NULL with an exception set. They pass on a NULL, so that a chain of
 // them needs one check.
 

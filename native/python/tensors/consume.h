@@ -2,10 +2,9 @@
 // capsules.
 #pragma once
 
-#include <atomic>
-
 #include "../../exchange/managed_tensor.h"
 #include "../values/cells.h"
+#include "type_entry.h"
 
 namespace dlpack::python {
 
@@ -48,35 +47,5 @@ napi_value Consume(napi_env env, napi_callback_info info);
 // The `destroy` of a storage whose owner is a Python object: drops the object. Any thread, and without waiting for the
 // GIL in a finalizer.
 void DropOwner(Storage* self);
-
-// Values of TypeEntry::tensor_at besides numbers of bytes.
-enum : int32_t { kUnprobed = 0, kNoTensor = -1 };
-
-enum { kTorchDTypes = 48 };  // c10::ScalarType has as many numbers
-
-// What is known of a type, cached for each type. `api` is its table, found through the chain of older versions, or
-// NULL. `import_api` is the same table, but NULL for a subclass with a __dlpack__ of its own, which the table ignores.
-// GIL held.
-struct TypeEntry {
-  Object* type;
-  ::DLPackExchangeAPI* api;
-  ::DLPackExchangeAPI* import_api;
-  bool is_immutable;   // its tensors are shared read-only
-  bool is_copy_wrong;  // its producer makes wrong copies, so none are requested
-  bool is_host;        // never on a device
-  bool is_numpy;       // numpy.ndarray, which numpy_array.h makes
-  bool is_cupy;        // cupy.ndarray, which array_interface.h makes
-  bool is_torch;       // has requires_grad, is_conj and is_neg, which the table does not check
-  Object* is_neg;      // the method, unbound
-  // Where objects of a PyTorch class have their at::Tensor, see torch_tensor.cc.
-  std::atomic<int32_t> tensor_at;
-  // The dtypes that the table gave for PyTorch's numbers; 0: none yet.
-  std::atomic<uint32_t> dtypes[kTorchDTypes];
-  Object* from_dlpack;  // of the module of the type; NULL until it is needed
-};
-TypeEntry* LookUpType(Object* type);
-
-// The entry of a type that was looked up before; NULL for other types.
-TypeEntry* FindType(Object* type);
 
 }  // namespace dlpack::python
