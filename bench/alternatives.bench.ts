@@ -13,9 +13,10 @@ import { fileURLToPath } from 'node:url';
 import { describeMachine } from './machine.js';
 import { summarise } from './measure.js';
 import { ask, environment, install, type Peer, peers } from './peers.js';
+import { roundsOf } from './runs.js';
 
 /** One round shows only that the benchmark works. */
-const ROUNDS = Number(process.env.ALTERNATIVES_ROUNDS ?? 3);
+const ROUNDS = roundsOf(7);
 const root = fileURLToPath(new URL('../../', import.meta.url));
 
 /** The name in the table, and the driver with the arguments that measure it. */

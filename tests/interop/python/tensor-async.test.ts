@@ -5,7 +5,7 @@ import { liveCounts } from 'dlpack/debug';
 import { callAsync, callTensorAsync, kwargs, type PyObject, PythonError } from 'dlpack/python';
 import { equal, ok, rejection } from '../../assert.js';
 import { runChild } from '../../child.js';
-import { testWith } from '../../harness.js';
+import { collectUntil, testWith } from '../../harness.js';
 import { define, probe, py, pythonMissing, settleUntil } from './available.js';
 
 const numpy = probe('numpy');
@@ -101,7 +101,7 @@ testWith(numpy.missing, 'the results of abandoned calls are dropped', async () =
   for (const controller of controllers) controller.abort(new RangeError('enough'));
   for (const call of calls) ok((await call) instanceof RangeError);
   event.set();
-  ok(await settleUntil(() => liveCounts().imports <= imports), `${liveCounts().imports - imports} more`);
+  ok(await collectUntil(() => liveCounts().imports <= imports), `${liveCounts().imports - imports} more`);
 });
 
 for (const [name, { missing }] of Object.entries({ numpy, torch })) {
