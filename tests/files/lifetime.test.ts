@@ -43,8 +43,11 @@ testWith(noMaps, 'the mapping ends when the file and all its tensors are release
   equal([isMapped(path), liveCounts().imports], [false, before]);
 });
 
-for (const size of ['large', 'small']) {
-  testWith(noMaps, `more files than the system can map at once are read in one tick: ${size}`, () => {
+for (const [size, how] of [
+  ['large', 'which are mapped'],
+  ['small', 'which are read'],
+] as const) {
+  testWith(noMaps, `more files than the system can map at once are opened in one tick: ${size} ones, ${how}`, () => {
     const { output } = runChild(import.meta.url, './children/peak.js', { args: [size] });
     const grown = resultOf<number>(output);
     ok(grown < MOST_MIB, `${grown} MiB`);

@@ -8,7 +8,7 @@ import { openNpySync } from 'dlpack/files';
 import { printGrowth } from '../../peak.js';
 import { fileOf, npy } from '../make.js';
 
-const length = process.argv[2] === 'small' ? 1000 : 300_000;
+const length = process.argv[2] === 'small' ? 20_000 : 300_000;
 const path = fileOf(
   npy(`{'descr': '|u1', 'fortran_order': False, 'shape': (${length},)}`, new Uint8Array(length).fill(7)),
 );

@@ -241,7 +241,7 @@ testWith(pythonMissing, 'references before and after are equal: success, failure
       }
       equal([name, error], [name, ended]);
     }
-    go.set();
+    if (name === 'aborted meanwhile') go.set();
     ok(await settleUntil(() => getrefcount(marker) === before), `${name}: ${getrefcount(marker) - before} more`);
   }
 });

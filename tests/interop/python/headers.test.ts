@@ -21,8 +21,8 @@ for (const [name, header] of Object.entries(headers)) {
 
   testWith(missing, `every number of the dlpack.h of ${name} is known`, () => {
     const real = enumeratorsOf(path as string);
-    ok(real.size >= 34, `${real.size} enumerators found`);
     // The header of an older version has fewer of them.
+    ok(real.size >= 25, `${real.size} enumerators found`);
     for (const [enumerator, number] of real) equal(known.get(enumerator), number, enumerator);
   });
 }
