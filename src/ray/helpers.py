@@ -1,7 +1,7 @@
 # Run once, by helpers.ts, as the module _dlpack_ray. Classes and functions inside of functions are pickled with their
 # code, so processes without this module can load them. They find the JavaScript functions of their process in this
 # module, which only JavaScript workers have.
-import functools, logging, sys
+import functools, logging, sys, weakref
 from functools import partial  # noqa: F401 JavaScript calls it
 import ray
 from ray import get, put  # noqa: F401 JavaScript calls them
@@ -38,9 +38,14 @@ def task_function(name, url):
     task.__module__ = 'javascript'
     return ray.remote(task)
 
+limited_tasks = weakref.WeakKeyDictionary()
+
 def with_max_calls(task, max_calls):
-    """The same task with this option, which Ray takes only where it makes a task, and not in `options`."""
-    return ray.remote(max_calls=max_calls)(task._function)
+    """The task with this option, which Ray takes only where it makes a task. One for each number, because Ray counts by task."""
+    made = limited_tasks.setdefault(task, {})
+    if max_calls not in made:
+        made[max_calls] = ray.remote(max_calls=max_calls)(task._function)
+    return made[max_calls]
 
 def error_class():
     class JavaScriptError(Exception):

@@ -182,6 +182,10 @@ def fail():
   const fresh = remote<() => number>(pid, { maxCalls: 1, numCpus: 0.5 });
   const pids = [await get(await fresh.remote()), await get(fresh.options({ numCpus: 1 }).remoteSync())];
   ok(pids[0] !== pids[1], 'each call has a worker of its own');
+  const twice = remote<() => number>(pid, { maxCalls: 2, numCpus: 1 });
+  const workers = new Set<number>();
+  for (const name of ['a', 'b', 'c', 'd']) workers.add(await get(await twice.options({ name }).remote()));
+  ok(workers.size > 1, 'calls with other options count, too');
   throws('TypeError', 'maxCalls', () => remote(py.import('decimal').Decimal, { maxCalls: 1 } as never));
   throws('TypeError', "did you mean 'numCpus'", () => remote(scale, { numCPU: 1 } as never));
   throws('TypeError', 'maxRestarts', () => remote(scale, { maxRestarts: 1 } as never));
