@@ -49,8 +49,9 @@ export function request<T>(slot: number, send: () => T): T {
 let isClearing = false;
 
 /**
- * Has all slots freed at the end of the tick, when no request is left. A request that finds the stack full may throw before
- * it leaves its slot. Without this a program that catches thousands of such errors has a full wire for ever.
+ * Has all slots freed at the end of the tick. No request is left then, because a runtime runs microtasks after the outermost
+ * call of JavaScript. A request that finds the stack full may throw before it leaves its slot. Without this a program that
+ * catches thousands of such errors has a full wire for ever.
  */
 function goBeyondHalf(top: number): void {
   if (!isClearing) {
