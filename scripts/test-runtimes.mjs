@@ -27,11 +27,17 @@ const onNode = [
  */
 const long = [
   'cli',
+  'conformance',
+  'cuda/files',
   'docs',
   'examples',
   'faults',
+  'files/python',
   'interop/python/conformance',
+  'interop/python/hazards',
   'interop/tvm-ffi/compile',
+  'interop/tvm-ffi/python',
+  'interop/values/minifloat',
   'native/convert',
 ];
 
