@@ -9,16 +9,9 @@
 
 namespace dlpack {
 
-// The status of an import without a managed tensor, whose error message has no layout either.
-static Status NoTensor(Status status, WireTensor* wire) {
-  wire->layout = 0;
-  wire->ndim = 0;
-  return status;
-}
-
 template <class Managed>
 static Status ImportAt(Instance* self, uint64_t address, WireTensor* wire, const DLDataType* dtype = nullptr) {
-  if (!IsPlausible(address)) return NoTensor(kNullManaged, wire);
+  if (!IsPlausible(address)) return kNullManaged;
   Imported imported;
   Status status;
   Storage* storage = ImportManaged(reinterpret_cast<Managed*>(address), &self->layouts, &imported, &status, dtype);
@@ -56,8 +49,7 @@ static napi_value ImportExternal(Instance* self, TensorResult* result, napi_env 
   const bool is_bytes = is_taken && IsPlausible(address) && ByteDType(*managed, &bytes);
   if (is_bytes) dtype = managed->dl_tensor.dtype;  // before the import, which may delete the tensor
   const DLDataType* given = is_bytes ? &bytes : nullptr;
-  result->status = is_taken ? ImportAt<DLManagedTensorVersioned>(self, address, &result->tensor, given)
-                            : NoTensor(kConsumed, &result->tensor);
+  result->status = is_taken ? ImportAt<DLManagedTensorVersioned>(self, address, &result->tensor, given) : kConsumed;
   if (!is_bytes || result->status != kOk) return nullptr;
   result->status = kMisaligned;
   return NewNumber(env, dtype.code | uint32_t{dtype.bits} << 8 | uint32_t{dtype.lanes} << 16);

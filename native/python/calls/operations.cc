@@ -224,11 +224,11 @@ static bool OutliveTick(Objects* self, napi_env env, uint32_t handle, napi_value
 
 // Whether the garbage collector has found that a watched proxy is unused. Its callbacks run only when the
 // event loop turns, but a weak reference is empty at once.
-static bool IsUnused(Objects* self, napi_env, uint32_t handle) {
+static bool IsUnused(Objects* self, napi_env env, uint32_t handle) {
   const HeldObject* held = self->table.Find(handle);
   napi_value proxy = nullptr;
   return held != nullptr && held->proxy != nullptr &&
-         napi_get_reference_value(self->instance->env, held->proxy, &proxy) == napi_ok && proxy == nullptr;
+         napi_get_reference_value(env, held->proxy, &proxy) == napi_ok && proxy == nullptr;
 }
 
 static double BytesOf(Objects* self, napi_env, uint32_t handle) {
