@@ -1,22 +1,17 @@
 /** Libraries that ship a `dlpack.h` of their own may take a newer one before others do, so that each is read. */
 
-import { existsSync, readdirSync } from 'node:fs';
-import { fileURLToPath } from 'node:url';
 import * as abi from 'dlpack/abi';
 import { equal, ok } from '../../assert.js';
 import { testWith } from '../../harness.js';
-import { enumeratorsOf } from '../../native/abi/headers.js';
+import { enumeratorsOf, installed } from '../../native/abi/headers.js';
 
-const library = fileURLToPath(new URL('../../../../.venv/lib', import.meta.url));
 const known = new Map<string, number>(Object.entries({ ...abi.DLDeviceType, ...abi.DLDataTypeCode }));
 
 /** Where the wheel of each library has its header. */
 const headers = { PyTorch: 'torch/include/ATen/dlpack.h', pyarrow: 'pyarrow/include/arrow/c/dlpack_abi.h' };
 
 for (const [name, header] of Object.entries(headers)) {
-  const path = (existsSync(library) ? readdirSync(library) : [])
-    .map((version) => `${library}/${version}/site-packages/${header}`)
-    .find(existsSync);
+  const path = installed(header);
   const missing = path === undefined ? `${header} in .venv` : false;
 
   testWith(missing, `every number of the dlpack.h of ${name} is known`, () => {

@@ -6,12 +6,14 @@ import { fileURLToPath } from 'node:url';
 const root = fileURLToPath(new URL('../../../../', import.meta.url));
 const library = `${root}.venv/lib`;
 
+/** A file or folder of a package in .venv; undefined if it is not installed. */
+export const installed = (path: string): string | undefined =>
+  (existsSync(library) ? readdirSync(library) : [])
+    .map((version) => `${library}/${version}/site-packages/${path}`)
+    .find(existsSync);
+
 /** The folder with `dlpack/dlpack.h` and `tvm/ffi/c_api.h`; undefined if it is not installed. */
-export const include = existsSync(library)
-  ? readdirSync(library)
-      .map((version) => `${library}/${version}/site-packages/tvm_ffi/include`)
-      .find((folder) => existsSync(`${folder}/dlpack/dlpack.h`))
-  : undefined;
+export const include = installed('tvm_ffi/include/dlpack/dlpack.h') && installed('tvm_ffi/include');
 
 /** Names what is missing, for `testWith`. */
 export const includeMissing = include === undefined ? 'the headers of apache-tvm-ffi in .venv' : false;
