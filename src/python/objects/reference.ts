@@ -165,7 +165,7 @@ function settleAtEnd(): void {
   isSettling = true;
 }
 
-/** Handles that did not fit into a full list where the stack was full, too. The end of the tick releases them. */
+/** Handles that did not fit into a full list where the stack was full, too. The next settling at the end of a tick releases them. */
 export const leftBehind: number[] = [];
 
 function settleTick(): void {
