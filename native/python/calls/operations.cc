@@ -227,8 +227,8 @@ static bool OutliveTick(Objects* self, napi_env env, uint32_t handle, napi_value
 static bool IsUnused(Objects* self, napi_env env, uint32_t handle) {
   const HeldObject* held = self->table.Find(handle);
   napi_value proxy = nullptr;
-  return held != nullptr && held->proxy != nullptr &&
-         napi_get_reference_value(env, held->proxy, &proxy) == napi_ok && proxy == nullptr;
+  return held != nullptr && held->proxy != nullptr && napi_get_reference_value(env, held->proxy, &proxy) == napi_ok &&
+         proxy == nullptr;
 }
 
 static double BytesOf(Objects* self, napi_env, uint32_t handle) {
