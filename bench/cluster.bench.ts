@@ -56,9 +56,15 @@ try {
   cluster.stdin.end();
 }
 
+function samplesOf(samples: Samples, name: string): number[] {
+  const found = samples[name];
+  if (found === undefined) throw new Error(`A driver measured no "${name}"`);
+  return found;
+}
+
 /** The median over the processes of each process's median. */
 const value = (side: keyof typeof drivers, name: string): number =>
-  summarise(measured[side].map((samples) => summarise(samples[name] ?? [Number.NaN]).median)).median;
+  summarise(measured[side].map((samples) => summarise(samplesOf(samples, name)).median)).median;
 
 const rows: [name: string, node: string, peer: readonly [keyof typeof drivers, string], limit: number][] = [
   ['put 256 MiB', 'put 256 MiB', ['python', 'put 256 MiB'], 1.1],
@@ -83,7 +89,7 @@ const programs = [
   ['`Promise.all(xs.map(async (x) => get(await f.remote(x))))`, a `get` for each', 'a get for each'],
 ] as const;
 /** The longest sample over all processes. */
-const worst = (name: string): number => Math.max(...measured.node.flatMap((samples) => samples[name] ?? [Number.NaN]));
+const worst = (name: string): number => Math.max(...measured.node.flatMap((samples) => samplesOf(samples, name)));
 const inFlight = programs.map(([name, key]) => {
   const [ours, theirs] = [
     1000 / value('node', `1000 tasks of 1 MiB, ${key}, seconds`),

@@ -45,12 +45,12 @@ function add(name: string, sample: number) {
 const large = Tensor.empty([64 * MIB], 'float32');
 large.fill(1);
 await time(
-  'putSync 256 MiB',
+  'put 256 MiB',
   6,
   () => putSync(large),
   (ref: Disposable) => ref[Symbol.dispose](),
 );
-// Another process makes the object. A process holds an object that it putSync until the store answers, and `get` does not ask the
+// Another process makes the object. A process holds an object that it put until the store answers, and `get` does not ask the
 // store meanwhile.
 const ref = remote<() => Tensor>(py.eval('make')).remoteSync();
 await get(ref).then((x) => x.dispose());

@@ -3,6 +3,7 @@
  * one millisecond is late by the time in which the loop could not run.
  */
 
+import { existsSync, readFileSync } from 'node:fs';
 import { fromDLPack, Tensor } from 'dlpack';
 import { devices } from 'dlpack/cuda';
 import { kwargs, python } from 'dlpack/python';
@@ -90,9 +91,23 @@ if (device !== null) {
   rows["toAsync('cuda:0') of 64 MiB"] = () => large.toAsync('cuda:0').then(released);
 }
 
-/** How late each timer was, and how long each start of an operation took. */
-async function measure(start: (() => Promise<unknown>) | null): Promise<{ late: number[]; starts: number[] }> {
+const schedule = '/proc/thread-self/schedstat';
+const hasSchedule = existsSync(schedule);
+/** The milliseconds in which this thread could run, but the system ran others on all cores. Linux only. */
+const waited = (): number => (hasSchedule ? Number(readFileSync(schedule, 'utf8').split(' ')[1]) / 1e6 : Number.NaN);
+
+interface Delays {
+  /** How late each timer was. */
+  late: number[];
+  /** The time of the longest of them in which the thread waited for a core. */
+  waited: number;
+  /** How long each start of an operation took. */
+  starts: number[];
+}
+
+async function measure(start: (() => Promise<unknown>) | null): Promise<Delays> {
   const late: number[] = [];
+  let longest = { late: 0, waited: 0 };
   const starts: number[] = [];
   const end = performance.now() + DURATION;
   const keepBusy = async (): Promise<void> => {
@@ -105,15 +120,18 @@ async function measure(start: (() => Promise<unknown>) | null): Promise<{ late: 
   };
   const busy = Array.from({ length: AT_ONCE }, keepBusy);
   while (performance.now() < end) {
+    const before = waited();
     const due = performance.now() + 1;
     await new Promise((resolve) => setTimeout(resolve, 1));
-    late.push(Math.max(0, performance.now() - due));
+    const delay = Math.max(0, performance.now() - due);
+    late.push(delay);
+    if (delay > longest.late) longest = { late: delay, waited: waited() - before };
   }
   await Promise.all(busy);
-  return { late, starts };
+  return { late, waited: longest.waited, starts };
 }
 
-const results: Record<string, { late: number[]; starts: number[] }> = {};
+const results: Record<string, Delays> = {};
 for (const [name, start] of Object.entries(rows)) results[name] = await measure(start);
 const busy = await py.callAsync(Busy, 8);
 for (const [name, start] of Object.entries(besideThreads)) results[`beside: ${name}`] = await measure(start);
