@@ -286,7 +286,7 @@ bool ConsumeTensor(Objects* self, Object* object, const ConsumeOptions& options,
   Ref owned(object);
   Storage* storage =
       ConsumeObject(&owned, options, &imported, &status, {&self->instance->layouts, self->instance->thread});
-  // Before the object is dropped, which may call JavaScript, and that may replace the layouts of the table.
+  // Before the object is dropped, whose destructor may run JavaScript.
   result->status = GiveTensor(self->instance, storage, status, imported, &result->tensor);
   if (storage != nullptr) {
     owned.reset(nullptr);

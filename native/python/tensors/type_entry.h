@@ -1,4 +1,4 @@
-// What is known of the types of tensors, in a table for the process. GIL held.
+// What is known of the types of tensors, in a table for the process.
 #pragma once
 
 #include <atomic>
@@ -48,7 +48,7 @@ inline std::atomic<TypeNode*>& TypesLike(Object* type) {
 }
 
 // The entry of a type that was looked up before; NULL for other types. In the header, because each import begins with
-// it.
+// it. Any thread, no GIL needed.
 inline TypeEntry* FindType(Object* type) {
   for (TypeNode* node = TypesLike(type).load(std::memory_order_acquire); node != nullptr; node = node->next) {
     if (node->entry.type == type) return &node->entry;
@@ -56,7 +56,7 @@ inline TypeEntry* FindType(Object* type) {
   return nullptr;
 }
 
-// The entry of a type. NULL when out of memory. The first lookup of a type runs Python code.
+// The entry of a type. NULL when out of memory. The first lookup of a type runs Python code. GIL held.
 TypeEntry* LookUpType(Object* type);
 
 }  // namespace dlpack::python

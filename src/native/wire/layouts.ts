@@ -6,6 +6,7 @@
 import type { Layout } from '../../storage/layouts.js';
 import { native } from '../load/load.js';
 import { Status, Wire } from './constants.js';
+import { clearAtEnd } from './wire.js';
 import { LayoutRequest, WireHeader, WireTensor } from './wire-layout.js';
 
 /** By number, modulo its length. */
@@ -48,7 +49,9 @@ function keep(layout: Layout): number {
 
 /** A request that was begun may name any layout until it ends, so layouts are replaced only outside of requests. */
 function mayReplace(): boolean {
-  return WireHeader.top() === Wire.FIRST_SLOT && ++misses % SAMPLE === 0;
+  if (WireHeader.top() === Wire.FIRST_SLOT) return ++misses % SAMPLE === 0;
+  clearAtEnd(); // a slot that was left behind looks like a request
+  return false;
 }
 
 /** Writes a layout whole, into the tensor at the word `at`. Each axis takes two words after the tensor. */

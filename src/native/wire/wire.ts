@@ -53,11 +53,14 @@ let isClearing = false;
  * call of JavaScript. A request that finds the stack full may throw before it leaves its slot. Without this a program that
  * catches thousands of such errors has a full wire for ever.
  */
+export function clearAtEnd(): void {
+  if (isClearing) return;
+  queueMicrotask(clear);
+  isClearing = true;
+}
+
 function goBeyondHalf(top: number): void {
-  if (!isClearing) {
-    queueMicrotask(clear);
-    isClearing = true;
-  }
+  clearAtEnd();
   if (top > Wire.WORDS) {
     throw new BufferError(
       'Expected room for one more request to native code but the wire is full; nest fewer calls, or pass fewer values at once',

@@ -1,7 +1,9 @@
 /** References to native objects. */
 
+import { queueMicrotask } from '../../base/primordials.js';
 import { DisposedError } from '../../errors.js';
 import { Wire } from '../../native/wire/constants.js';
+import { clearAtEnd } from '../../native/wire/wire.js';
 import { WireHeader } from '../../native/wire/wire-layout.js';
 import { type Collectable, collectLater, type Owner } from '../../storage/collect.js';
 import { ffi } from '../library.js';
@@ -19,7 +21,9 @@ function disownAfterCall(number: number): void {
     disown(number);
     return;
   }
-  if (deferred.push(number) === 1) queueMicrotask(disownDeferred);
+  if (deferred.push(number) !== 1) return;
+  queueMicrotask(disownDeferred);
+  clearAtEnd(); // a slot that was left behind looks like a call
 }
 
 /** Releases the references that were dropped during calls, when no call is running. */

@@ -1,3 +1,5 @@
+import { execFileSync } from 'node:child_process';
+import { Worker } from 'node:worker_threads';
 import { fromDLPack, isDLPackError, Tensor } from 'dlpack';
 import { liveCounts } from 'dlpack/debug';
 import { addressOf } from 'dlpack/native';
@@ -286,6 +288,31 @@ testWith(pythonMissing, 'a JavaScript function that a Python thread calls runs o
     return sum;
   }, 50);
   equal(String(await callAsync(join)), '(200, 5100)');
+});
+
+// At the end of the tick all slots of requests are free (src/native/wire/wire.ts), so none may be in use then.
+testWith(pythonMissing, 'no microtask runs inside a request, whatever its callback does', async () => {
+  const seen: boolean[] = [];
+  const meddle = (): void => {
+    let ran = false;
+    queueMicrotask(() => {
+      ran = true;
+    });
+    const doings = [
+      () => execFileSync(process.execPath, ['--version']),
+      () => new Worker('0', { eval: true }).unref(),
+      () => py.eval('lambda: None')(),
+      () => JSON.parse('[]', () => queueMicrotask(() => {})),
+    ];
+    for (const doing of doings) {
+      doing();
+      seen.push(ran);
+    }
+  };
+  const call = py.eval('lambda f: f()');
+  call(meddle);
+  await callAsync(call, meddle);
+  equal(seen, new Array(8).fill(false));
 });
 
 testWith(pythonMissing, 'synchronous and asynchronous calls and callbacks interleave', async () => {
