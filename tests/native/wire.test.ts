@@ -3,8 +3,8 @@
 import { nativeStatus } from 'dlpack';
 import { cpu } from '../../src/device.js';
 import { dtypeFromName } from '../../src/dtype.js';
-import { Wire } from '../../src/native/wire/constants.js';
 import { loadAddon } from '../../src/native/load/load.js';
+import { Wire } from '../../src/native/wire/constants.js';
 import { numberOf } from '../../src/native/wire/layouts.js';
 import { enter, leave } from '../../src/native/wire/wire.js';
 import { findLayout, type Layout } from '../../src/storage/layouts.js';
@@ -28,7 +28,8 @@ test('a slot that was left behind keeps layouts from being replaced only until t
   let length = 0;
   const newLayout = (): Layout => findLayout(dtypeFromName('int8'), cpu, [++length], null, 0);
   for (let i = 0; i < Wire.KEPT_LAYOUTS; i++) ok(numberOf(newLayout()) !== 0);
-  const sample = (): number[] => Array.from({ length: 100 }, () => numberOf(newLayout())).filter((number) => number !== 0);
+  const sample = (): number[] =>
+    Array.from({ length: 100 }, () => numberOf(newLayout())).filter((number) => number !== 0);
   ok(sample().length > 0, 'a full table replaces some');
   enter(2);
   equal(sample(), []);
