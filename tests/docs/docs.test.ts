@@ -112,7 +112,8 @@ async function askServer(program: Program, folder: string, compiled: ReadonlyMap
         fetch(`http://127.0.0.1:${port}/`, { method: 'POST', body }).catch(() => null);
       const answer = await ask(image);
       if (answer !== null) {
-        if (!answer.ok || (await answer.json()) === null) return [`it answers ${answer.status}`];
+        if (!answer.ok) return [`it answers ${answer.status}: ${await answer.text()}`];
+        if ((await answer.json()) === null) return ['it answers null'];
         const statuses = [await ask(Buffer.from('no image')), await ask(Buffer.alloc(0)), await ask(image)];
         const given = statuses.map((each) => each?.status).join();
         const status = statusWithoutImage(program);
