@@ -1,9 +1,9 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { cpSync, mkdtempSync, rmSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { equal } from '../assert.js';
+import { freePort } from '../free-port.js';
 import { test } from '../harness.js';
 import { makeProject, tool } from './project.js';
 
@@ -39,16 +39,8 @@ test('Next builds a page and a route', () => {
   tool('next/dist/bin/next', ['build'], project, { NEXT_TELEMETRY_DISABLED: '1' });
 });
 
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as { port: number };
-  await new Promise((resolve) => server.close(resolve));
-  return port;
-}
-
-/** Starts the server in a folder. Another program may take the free port before the server does, so it tries again then. */
-async function startServer(folder: string, attempts = 5): Promise<{ server: ChildProcess; port: number }> {
+/** Starts the server in a folder. */
+async function startServer(folder: string): Promise<{ server: ChildProcess; port: number }> {
   const port = await freePort();
   const env = { ...process.env, PORT: String(port), HOSTNAME: '127.0.0.1' };
   const server = spawn(process.execPath, [join(folder, 'projects/next/server.js')], { env });
@@ -61,9 +53,8 @@ async function startServer(folder: string, attempts = 5): Promise<{ server: Chil
       });
     server.on('close', () => resolve(false));
   });
-  if (isReady) return { server, port };
-  if (attempts > 1 && output.includes('EADDRINUSE')) return startServer(folder, attempts - 1);
-  throw new Error(output);
+  if (!isReady) throw new Error(output);
+  return { server, port };
 }
 
 test('the Next server answers with native memory in a folder without node_modules', async () => {

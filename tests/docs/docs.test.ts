@@ -1,10 +1,10 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { dirname, join, relative, resolve } from 'node:path';
 import { equal, ok } from '../assert.js';
 import { runtimeArgs } from '../child.js';
+import { freePort } from '../free-port.js';
 import { runtime, test, testWith } from '../harness.js';
 import { makeModel } from '../interop/libraries/model.js';
 import { marked, type Program, programsOf, unlike } from './programs.js';
@@ -127,15 +127,6 @@ async function askServer(program: Program, folder: string, compiled: ReadonlyMap
     server.kill('SIGKILL');
     await ended;
   }
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as { port: number };
-  server.close();
-  await once(server, 'close');
-  return port;
 }
 
 /** The missing libraries of a program. */

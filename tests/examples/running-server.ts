@@ -3,10 +3,10 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { Agent, type IncomingHttpHeaders, request } from 'node:http';
-import { type AddressInfo, createServer } from 'node:net';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { equal } from '../assert.js';
+import { freePort } from '../free-port.js';
 
 export interface Answer {
   readonly status: number;
@@ -28,23 +28,13 @@ export async function until(isTrue: () => boolean | Promise<boolean>): Promise<v
   while (!(await isTrue())) await new Promise((resolve) => setTimeout(resolve, 20));
 }
 
-/** A port that is free now. A port that the system chooses at each start would differ after a crash. */
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0);
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, 'close');
-  return port;
-}
-
 /** Starts the compiled program, a path beside this file, runs `action`, and ends the server if it still runs. */
 export async function withServer(
   program: string,
   env: Record<string, string>,
   action: (server: Running) => Promise<void>,
 ): Promise<void> {
-  const port = await freePort();
+  const port = await freePort(); // one that the system chooses at each start would differ after a crash
   const child = spawn(process.execPath, [fileURLToPath(new URL(program, import.meta.url))], {
     stdio: 'pipe',
     env: { ...process.env, PORT: String(port), ...env },
