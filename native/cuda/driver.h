@@ -5,6 +5,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "../extern.h"
+
 namespace dlpack::cuda {
 
 typedef int32_t Result;      // CUresult
@@ -209,7 +211,7 @@ struct DriverTable {
 };
 
 // Filled once by LoadDriver. Read only while IsLoaded().
-extern DriverTable driver;
+DLPACK_EXTERN DriverTable driver;
 
 // True when a driver with at least one device was loaded and initialised. Any thread.
 bool IsLoaded();

@@ -8,6 +8,7 @@
 
 #include <atomic>
 
+#include "../extern.h"
 #include "../platform/platform.h"
 
 namespace dlpack {
@@ -24,7 +25,7 @@ struct Counts {
 };
 
 // The share of threads without a cache, and of threads that have ended.
-extern Counts counts;
+DLPACK_EXTERN Counts counts;
 
 struct FreeBlock {
   FreeBlock* next;
@@ -70,7 +71,7 @@ struct ThreadCache {
 };
 
 // NULL on a thread that runs no JavaScript. Not `thread_local`, because each access to that would call a function.
-extern __thread ThreadCache* this_thread;
+DLPACK_EXTERN __thread ThreadCache* this_thread;
 
 // The cache of this thread for one more environment; NULL when out of memory.
 ThreadCache* OpenThreadCache();

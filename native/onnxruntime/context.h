@@ -5,6 +5,7 @@
 #include <atomic>
 
 #include "../exports.h"
+#include "../extern.h"
 #include "../instance.h"
 #include "../platform/platform.h"
 #include "pool.h"
@@ -52,6 +53,6 @@ void Finish(Job* job);
 void ReleaseContext(Context* context);
 
 // session.cc, run.cc
-extern const NamedFunction kSessionFunctions[], kRunFunctions[];
+DLPACK_EXTERN const NamedFunction kSessionFunctions[], kRunFunctions[];
 
 }  // namespace dlpack::onnxruntime

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "../abi/tvm_ffi_abi.h"
+#include "../extern.h"
 
 namespace dlpack::tvm_ffi {
 
@@ -52,7 +53,7 @@ struct Library {
 static const uint32_t kReflectionPatch = 14;
 
 // Filled by LoadLibrary and never changed afterwards.
-extern Library library;
+DLPACK_EXTERN Library library;
 
 // Loads the file, or uses the copy that the process has already loaded. Returns NULL, or an error message that is valid
 // until the next call on this thread. Any thread.

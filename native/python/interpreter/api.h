@@ -5,6 +5,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "../../extern.h"
+
 namespace dlpack::python {
 
 struct Object;  // PyObject
@@ -170,7 +172,7 @@ struct alignas(64) Api {
 };
 
 // Filled by LoadApi, read-only afterwards.
-extern Api api;
+DLPACK_EXTERN Api api;
 
 // Finds every symbol. Returns the name of the first missing symbol, or NULL. `handle` comes from platform::OpenLibrary.
 const char* LoadApi(void* handle);

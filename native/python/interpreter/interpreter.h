@@ -4,6 +4,7 @@
 
 #include <initializer_list>
 
+#include "../../extern.h"
 #include "../../memory/thread_cache.h"
 #include "api.h"
 
@@ -166,6 +167,6 @@ struct Names {
   Object* version_tuple;  // (1, 3)
   Object* copy_tuple;     // ("copy",)
 };
-extern Names names;
+DLPACK_EXTERN Names names;
 
 }  // namespace dlpack::python

@@ -6,7 +6,7 @@ import { callAsync, callTensorAsync, kwargs, type PyObject, PythonError } from '
 import { equal, ok, rejection } from '../../assert.js';
 import { runChild } from '../../child.js';
 import { collectUntil, testWith } from '../../harness.js';
-import { define, probe, py, pythonMissing, settleUntil } from './available.js';
+import { define, probe, py, pythonMissing, settleUntil, versionedNumPyMissing } from './available.js';
 
 const numpy = probe('numpy');
 const torch = probe('torch');
@@ -104,7 +104,8 @@ testWith(numpy.missing, 'the results of abandoned calls are dropped', async () =
   ok(await collectUntil(() => liveCounts().imports <= imports), `${liveCounts().imports - imports} more`);
 });
 
-for (const [name, { missing }] of Object.entries({ numpy, torch })) {
+const describable = { numpy: versionedNumPyMissing(), torch: torch.missing };
+for (const [name, missing] of Object.entries(describable)) {
   testWith(
     missing,
     `results are read and released, and calls start, while a thread of Python holds the GIL: ${name}`,
