@@ -3,7 +3,7 @@
 #pragma once
 
 #include "exports.h"
-#include "extern.h"
+#include "hidden.h"
 #include "wire/wire.h"
 
 namespace dlpack {
@@ -38,7 +38,7 @@ struct NamedMemory {
 };
 
 // Each table is in the file with its name.
-DLPACK_EXTERN const NamedFunction kImportFunctions[], kExportFunctions[], kLayoutFunctions[], kMemoryFunctions[],
+DLPACK_HIDDEN extern const NamedFunction kImportFunctions[], kExportFunctions[], kLayoutFunctions[], kMemoryFunctions[],
     kCountFunctions[], kConvertFunctions[], kFileFunctions[], kSharedMemoryFunctions[];
 
 // cuda/context.cc

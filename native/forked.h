@@ -2,12 +2,12 @@
 // Python can continue in it, but JavaScript cannot.
 #pragma once
 
-#include "extern.h"
+#include "hidden.h"
 
 namespace dlpack {
 
 // True in a forked process. Written once, before the thread of that process runs other code.
-DLPACK_EXTERN bool is_forked;
+DLPACK_HIDDEN extern bool is_forked;
 
 // Installs the fork handler once. Any thread, any number of calls.
 void WatchForks();

@@ -7,6 +7,7 @@
 #include <node_api.h>
 
 #include "exchange/managed_tensor.h"
+#include "hidden.h"
 #include "memory/buffer_reference.h"
 #include "memory/handle_table.h"
 #include "memory/release_queue.h"
@@ -41,7 +42,7 @@ struct Instance {
 };
 
 // createInstance({ wire, onRelease }): the functions of a new instance. It ends with the environment.
-napi_value CreateInstance(napi_env env, napi_callback_info info);
+DLPACK_HIDDEN napi_value CreateInstance(napi_env env, napi_callback_info info);
 
 // Puts the caller's reference into the table; 0 when out of memory (the reference is then released). With `report` the
 // memory is reported to the garbage collector, unless some instance did that before.

@@ -4,7 +4,7 @@
 
 #include <stddef.h>
 
-#include "../extern.h"
+#include "../hidden.h"
 #include "element_type.h"
 
 namespace dlpack {
@@ -42,10 +42,10 @@ struct Rows {
   Row stream_packed_to_f32[kElementTypes];
 };
 
-DLPACK_EXTERN const Rows kPortableRows;
+DLPACK_HIDDEN extern const Rows kPortableRows;
 #if defined(__x86_64__)
-DLPACK_EXTERN const Rows kAvx2Rows;
-DLPACK_EXTERN const Rows kAvx512Rows;
+DLPACK_HIDDEN extern const Rows kAvx2Rows;
+DLPACK_HIDDEN extern const Rows kAvx512Rows;
 #endif
 
 // The best set for this processor. DLPACK_CPU=portable or avx2 selects a smaller set; other values are ignored.

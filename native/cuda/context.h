@@ -2,7 +2,7 @@
 #pragma once
 
 #include "../async_work.h"
-#include "../extern.h"
+#include "../hidden.h"
 #include "../wire/wire.h"
 #include "streams/stream.h"
 
@@ -95,7 +95,7 @@ void ReleaseOwned(const Owned& owned);
 void ReleaseEvent(Event* event);
 
 // The functions that JavaScript calls. Each table is in the file with its name.
-DLPACK_EXTERN const NamedFunction kMemoryFunctions[], kCastFunctions[], kUploadFunctions[], kIpcFunctions[],
+DLPACK_HIDDEN extern const NamedFunction kMemoryFunctions[], kCastFunctions[], kUploadFunctions[], kIpcFunctions[],
     kStreamFunctions[];
 
 }  // namespace dlpack::cuda

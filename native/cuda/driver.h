@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "../extern.h"
+#include "../hidden.h"
 
 namespace dlpack::cuda {
 
@@ -211,7 +211,7 @@ struct DriverTable {
 };
 
 // Filled once by LoadDriver. Read only while IsLoaded().
-DLPACK_EXTERN DriverTable driver;
+DLPACK_HIDDEN extern DriverTable driver;
 
 // True when a driver with at least one device was loaded and initialised. Any thread.
 bool IsLoaded();

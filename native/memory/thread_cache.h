@@ -8,7 +8,7 @@
 
 #include <atomic>
 
-#include "../extern.h"
+#include "../hidden.h"
 #include "../platform/platform.h"
 
 namespace dlpack {
@@ -25,7 +25,7 @@ struct Counts {
 };
 
 // The share of threads without a cache, and of threads that have ended.
-DLPACK_EXTERN Counts counts;
+DLPACK_HIDDEN extern Counts counts;
 
 struct FreeBlock {
   FreeBlock* next;
@@ -71,7 +71,7 @@ struct ThreadCache {
 };
 
 // NULL on a thread that runs no JavaScript. Not `thread_local`, because each access to that would call a function.
-DLPACK_EXTERN __thread ThreadCache* this_thread;
+DLPACK_HIDDEN extern __thread ThreadCache* this_thread;
 
 // The cache of this thread for one more environment; NULL when out of memory.
 ThreadCache* OpenThreadCache();

@@ -5,7 +5,7 @@
 #include <atomic>
 
 #include "../exports.h"
-#include "../extern.h"
+#include "../hidden.h"
 #include "../instance.h"
 #include "../platform/platform.h"
 #include "pool.h"
@@ -53,6 +53,6 @@ void Finish(Job* job);
 void ReleaseContext(Context* context);
 
 // session.cc, run.cc
-DLPACK_EXTERN const NamedFunction kSessionFunctions[], kRunFunctions[];
+DLPACK_HIDDEN extern const NamedFunction kSessionFunctions[], kRunFunctions[];
 
 }  // namespace dlpack::onnxruntime

@@ -1,7 +1,7 @@
 // ONNX Runtime's library: found, opened and never closed. One for the process.
 #pragma once
 
-#include "../extern.h"
+#include "../hidden.h"
 #include "abi.h"
 
 namespace dlpack::onnxruntime {
@@ -21,7 +21,7 @@ struct Library {
 };
 
 // Set once by LoadLibrary, before any other function of this folder runs.
-DLPACK_EXTERN Library library;
+DLPACK_HIDDEN extern Library library;
 
 // Opens the library at this path and uses it. An empty path means the one that the process has loaded already. NULL, or
 // the reason of a failure. Any thread.

@@ -5,7 +5,7 @@
 
 #include "../abi/tvm_ffi_abi.h"
 #include "../exports.h"
-#include "../extern.h"
+#include "../hidden.h"
 #include "../memory/handle_table.h"
 #include "../wire/wire.h"
 #include "library.h"
@@ -83,7 +83,7 @@ class AllocatorScope {
 Context* FindContext(uint64_t serial);
 
 // The context whose JavaScript allocator serves the kernels on this thread. Set for the length of a call; NULL: none.
-DLPACK_EXTERN thread_local Context* allocating;
+DLPACK_HIDDEN extern thread_local Context* allocating;
 
 inline Context* ContextOf(napi_env env, napi_callback_info info, napi_value* values = nullptr, size_t count = 1) {
   return DataOf<Context>(env, info, values, count);
@@ -125,7 +125,7 @@ int RunCallback(Context* self, uint32_t id, const TVMFFIAny* args, int32_t count
 bool SettleCall(Context* self, napi_ref on_end, const TVMFFIAny& result, TVMFFIObjectHandle error);
 
 // The functions that JavaScript calls, each in the file of its name.
-DLPACK_EXTERN const NamedFunction kCallsFunctions[], kTensorArgumentsFunctions[], kAsyncFunctions[],
+DLPACK_HIDDEN extern const NamedFunction kCallsFunctions[], kTensorArgumentsFunctions[], kAsyncFunctions[],
     kObjectsFunctions[], kBatchesFunctions[], kContainersFunctions[], kTypesFunctions[], kFieldsFunctions[],
     kFunctionsFunctions[], kHostObjectsFunctions[], kErrorsFunctions[], kStreamsFunctions[], kAllocatorFunctions[];
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "../abi/tvm_ffi_abi.h"
-#include "../extern.h"
+#include "../hidden.h"
 
 namespace dlpack::tvm_ffi {
 
@@ -53,7 +53,7 @@ struct Library {
 static const uint32_t kReflectionPatch = 14;
 
 // Filled by LoadLibrary and never changed afterwards.
-DLPACK_EXTERN Library library;
+DLPACK_HIDDEN extern Library library;
 
 // Loads the file, or uses the copy that the process has already loaded. Returns NULL, or an error message that is valid
 // until the next call on this thread. Any thread.

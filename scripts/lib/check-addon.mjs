@@ -57,6 +57,10 @@ function versionProblems(target, found) {
       problems.push(`named ${found.identity}`);
     if (found.arch === 'arm64' && !found.isSigned)
       problems.push('it is not signed, and macOS loads no such file on ARM');
+    if (found.hasStrays)
+      problems.push(
+        'the linker left random bytes in it for a name that DLPACK_HIDDEN should declare (native/hidden.h)',
+      );
     return problems;
   }
   const versions = (found.versions ?? []).filter((name) => name.startsWith('GLIBC_')).map((name) => name.slice(6));

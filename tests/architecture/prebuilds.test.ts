@@ -102,3 +102,32 @@ test('prebuilds: the check finds addons that were linked wrongly', () => {
   ok(refused(host, replaced('GLIBC_2.17', 'GLIBC_2.34')).includes('it needs glibc 2.34'));
   ok(refused(host, replaced('napi_create_function', 'napi_create_xunction')).includes('napi_create_xunction'));
 });
+
+/** A library of macOS with a table of indirect symbols and no symbols' names. */
+function machO(symbolCount: number, indirect: readonly number[]): Buffer {
+  const bytes = Buffer.alloc(32 + 24 + 80 + 4 * indirect.length);
+  const words: [at: number, word: number][] = [
+    [0, 0xfeedfacf],
+    [4, 16777228],
+    [12, 6],
+    [16, 2],
+    [32, 2], // symbols, in zeros: private ones
+    [36, 24],
+    [44, symbolCount],
+    [56, 0xb],
+    [60, 80],
+    [112, 136],
+    [116, indirect.length],
+    ...indirect.map((symbol, i): [number, number] => [136 + 4 * i, symbol]),
+  ];
+  for (const [at, word] of words) bytes.writeUInt32LE(word, at);
+  return bytes;
+}
+
+test('prebuilds: the check finds what the linker for macOS leaves unwritten', () => {
+  const target = targets.find(({ name }) => name === 'darwin-arm64') as Target;
+  const finds = (indirect: readonly number[]) =>
+    problemsOf(target, machO(3, indirect)).some((each) => each.includes('random bytes'));
+  equal(finds([0, 2, 0x80000000, 0xc0000000]), false);
+  equal(finds([0, 2, 3]), true);
+});

@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "../../extern.h"
+#include "../../hidden.h"
 
 namespace dlpack::python {
 
@@ -172,7 +172,7 @@ struct alignas(64) Api {
 };
 
 // Filled by LoadApi, read-only afterwards.
-DLPACK_EXTERN Api api;
+DLPACK_HIDDEN extern Api api;
 
 // Finds every symbol. Returns the name of the first missing symbol, or NULL. `handle` comes from platform::OpenLibrary.
 const char* LoadApi(void* handle);

@@ -4,7 +4,7 @@
 
 #include <initializer_list>
 
-#include "../../extern.h"
+#include "../../hidden.h"
 #include "../../memory/thread_cache.h"
 #include "api.h"
 
@@ -167,6 +167,6 @@ struct Names {
   Object* version_tuple;  // (1, 3)
   Object* copy_tuple;     // ("copy",)
 };
-DLPACK_EXTERN Names names;
+DLPACK_HIDDEN extern Names names;
 
 }  // namespace dlpack::python

@@ -2,7 +2,7 @@
 // of signals that Python code takes, and the end of the process.
 #pragma once
 
-#include "../../extern.h"
+#include "../../hidden.h"
 #include "../objects/calls.h"
 
 namespace dlpack::python {
@@ -13,7 +13,7 @@ bool RunPrelude(bool is_ours);
 
 // The types of a tensor's dtype and device in Python, which are strings. JavaScript receives their text. Set by
 // RunPrelude.
-DLPACK_EXTERN Object* name_types[2];
+DLPACK_HIDDEN extern Object* name_types[2];
 
 // A function of the prelude. A new reference, or NULL with an exception set. GIL held.
 Object* FindPrelude(const char* name);

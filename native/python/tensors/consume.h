@@ -3,6 +3,7 @@
 #pragma once
 
 #include "../../exchange/managed_tensor.h"
+#include "../../hidden.h"
 #include "../values/cells.h"
 #include "type_entry.h"
 
@@ -46,6 +47,6 @@ napi_value Consume(napi_env env, napi_callback_info info);
 
 // The `destroy` of a storage whose owner is a Python object: drops the object. Any thread, and without waiting for the
 // GIL in a finalizer.
-void DropOwner(Storage* self);
+DLPACK_HIDDEN void DropOwner(Storage* self);
 
 }  // namespace dlpack::python

@@ -4,7 +4,7 @@
 #include <atomic>
 
 #include "../../abi/dlpack_abi.h"
-#include "../../extern.h"
+#include "../../hidden.h"
 #include "../interpreter/interpreter.h"
 
 namespace dlpack::python {
@@ -41,7 +41,7 @@ struct TypeNode {
   TypeNode* next;
 };
 enum { kTypeBuckets = 64 };
-DLPACK_EXTERN std::atomic<TypeNode*> types[kTypeBuckets];
+DLPACK_HIDDEN extern std::atomic<TypeNode*> types[kTypeBuckets];
 
 // The list that has the entry of a type, if there is one.
 inline std::atomic<TypeNode*>& TypesLike(Object* type) {

@@ -2,6 +2,7 @@
 // thread delivers it without the GIL, so that the event loop does not wait for Python.
 #pragma once
 
+#include "../../hidden.h"
 #include "../tensors/consume.h"
 
 namespace dlpack::python {
@@ -22,11 +23,11 @@ void Carry(Object* object, Carried* out);
 
 // Takes over the reference, and imports its tensor. False with an exception set, when it has none. GIL held, any
 // thread.
-bool CarryTensor(Object* object, Carried* out);
+DLPACK_HIDDEN bool CarryTensor(Object* object, Carried* out);
 
 // Takes over the reference to the result of `call` in values.py, and imports the tensors among its leaves. False with
 // an exception set. GIL held, any thread.
-bool CarryParts(Object* object, Carried* out);
+DLPACK_HIDDEN bool CarryParts(Object* object, Carried* out);
 
 // A string; `object` is borrowed and may be NULL. GIL held, any thread.
 void CarryText(Object* object, Carried* out);

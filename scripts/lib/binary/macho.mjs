@@ -4,6 +4,7 @@ const architectures = { 16777223: 'x64', 16777228: 'arm64' };
 const kinds = { 6: 'dylib', 8: 'bundle' };
 const commands = {
   symbols: 2,
+  indirectSymbols: 0xb,
   loadLibrary: 0xc,
   identity: 0xd,
   signature: 0x1d,
@@ -29,9 +30,12 @@ export function readMachO(bytes) {
     /** Imports that are bound to one library, and imports that the program or any loaded library may provide. */
     bound: [],
     flat: [],
+    /** The table of indirect symbols has numbers that no symbol has. */
+    hasStrays: false,
     isSigned: false,
   };
   let at = 32;
+  let symbolCount = 0;
   for (let i = 0; i < bytes.readUInt32LE(16); i++) {
     const command = bytes.readUInt32LE(at) & 0x7fffffff;
     if (command === commands.loadLibrary) found.libraries.push(textAt(bytes, at + bytes.readUInt32LE(at + 8)));
@@ -39,7 +43,11 @@ export function readMachO(bytes) {
     if (command === commands.signature) found.isSigned = true;
     if (command === commands.build) found.minimum = version(bytes.readUInt32LE(at + 12));
     if (command === commands.minimum) found.minimum = version(bytes.readUInt32LE(at + 8));
-    if (command === commands.symbols) readSymbols(bytes, at, found);
+    if (command === commands.symbols) {
+      symbolCount = bytes.readUInt32LE(at + 12);
+      readSymbols(bytes, at, found);
+    }
+    if (command === commands.indirectSymbols) found.hasStrays = hasStrays(bytes, at, symbolCount);
     if (command === commands.dyld) {
       for (const stream of [16, 32])
         readBindings(bytes, bytes.readUInt32LE(at + stream), bytes.readUInt32LE(at + stream + 4), found);
@@ -63,6 +71,15 @@ function readSymbols(bytes, command, found) {
     }
     found.imports.push(name);
   }
+}
+
+/** The upper two bits mark symbols without a name. */
+function hasStrays(bytes, command, symbolCount) {
+  const start = bytes.readUInt32LE(command + 56);
+  const count = bytes.readUInt32LE(command + 60);
+  return Array.from({ length: count }, (_, i) => bytes.readUInt32LE(start + 4 * i)).some(
+    (symbol) => symbol >= symbolCount && (symbol & 0x3fffffff) !== 0,
+  );
 }
 
 /** The loader's program that binds symbols to libraries, in opcodes of four bits with an immediate of four bits. */
