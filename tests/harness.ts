@@ -105,7 +105,10 @@ export async function collect(): Promise<void> {
 /** Collects until `done`, at least twenty times and for thirty seconds, because collectors and busy machines take time. */
 export async function collectUntil(done: () => boolean): Promise<boolean> {
   const start = Date.now();
-  for (let i = 0; (i < 20 || Date.now() - start < 30_000) && !done(); i++) await collect();
+  for (let i = 0; i < 20 || Date.now() - start < 30_000; i++) {
+    if (done()) return true;
+    await collect();
+  }
   return done();
 }
 

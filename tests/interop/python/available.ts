@@ -57,7 +57,10 @@ export async function settle(): Promise<void> {
 /** Settles until `done`, at least twenty times and for thirty seconds, because busy machines take time. */
 export async function settleUntil(done: () => boolean): Promise<boolean> {
   const start = Date.now();
-  for (let i = 0; (i < 20 || Date.now() - start < 30_000) && !done(); i++) await settle();
+  for (let i = 0; i < 20 || Date.now() - start < 30_000; i++) {
+    if (done()) return true;
+    await settle();
+  }
   return done();
 }
 

@@ -90,18 +90,32 @@ testWith(versionedNumPyMissing(), 'a refused tensor: the error names what was re
 });
 
 testWith(numpy.missing, 'the results of abandoned calls are dropped', async () => {
-  const [event, make] = define(
-    'import numpy, threading\nevent = threading.Event()\ndef make():\n  event.wait()\n  return numpy.zeros(1 << 20)',
+  const [event, started, dropped, make] = define(
+    `
+import numpy, threading, weakref
+event = threading.Event()
+started, dropped = [], []
+def make():
+  started.append(1)
+  event.wait()
+  result = numpy.zeros(1 << 20)
+  weakref.finalize(result, dropped.append, 1)
+  return result
+`,
     'event',
+    'started',
+    'dropped',
     'make',
   );
   const { imports } = liveCounts();
   const controllers = Array.from({ length: 4 }, () => new AbortController());
   const calls = controllers.map(({ signal }) => rejection(callTensorAsync.with({ signal })(make)));
+  ok(await settleUntil(() => started.__len__() > 0));
   for (const controller of controllers) controller.abort(new RangeError('enough'));
   for (const call of calls) ok((await call) instanceof RangeError);
   event.set();
-  ok(await collectUntil(() => liveCounts().imports <= imports), `${liveCounts().imports - imports} more`);
+  const areDropped = () => dropped.__len__() === started.__len__() && liveCounts().imports <= imports;
+  ok(await collectUntil(areDropped), `${liveCounts().imports - imports} more`);
 });
 
 const describable = { numpy: versionedNumPyMissing(), torch: torch.missing };
