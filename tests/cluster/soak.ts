@@ -19,18 +19,20 @@ const always = { maxRetries: -1 } as const;
 
 await start();
 py.exec(`
-import os, random, signal, psutil
+import os, random, signal, time, psutil
 def halve(x): return x * 0.5
 def find_workers():
-    """The processes that run tasks and actors. Ray starts them as children of its raylet."""
+    """The processes that run tasks and actors. Ray starts them as children of its raylet. Not those that start: Ray gives up
+    a task or an actor whose process ends several times before it has started."""
     mine = psutil.Process()
     found = []
     for process in mine.children(recursive=True):
         try:
             line = ' '.join(process.cmdline())
+            is_old = time.time() - process.create_time() > 30
         except psutil.Error:
             continue
-        if 'raylet' not in process.name() and 'Agent' not in line and ('ray::' in line or 'ray-worker' in line):
+        if is_old and 'raylet' not in process.name() and 'Agent' not in line and ('ray::' in line or 'ray-worker' in line):
             found.append(process.pid)
     return found
 def kill_one():
@@ -54,10 +56,12 @@ const errors = new Map<string, number>();
 const end = Date.now() + seconds * 1000;
 const pause = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));
 
-function lose(error: unknown): void {
+async function lose(error: unknown): Promise<void> {
   counts.lost++;
-  const text = String(error).split('\n')[0] as string;
+  const lines = String(error).trim().split('\n');
+  const text = [...new Set([lines[0], lines.at(-1)])].join(' … ');
   errors.set(text, (errors.get(text) ?? 0) + 1);
+  await pause(1000);
 }
 
 /** A tensor through two tasks, one in each language, and back. */
@@ -76,7 +80,7 @@ async function runTasks(seed: number): Promise<void> {
       for (const ref of [first, middle, last]) ref[Symbol.dispose]();
       await pause(20);
     } catch (error) {
-      lose(error);
+      await lose(error);
     }
   }
   x.dispose();
@@ -92,7 +96,7 @@ async function callActor(): Promise<void> {
       ref[Symbol.dispose]();
       await pause(20);
     } catch (error) {
-      lose(error);
+      await lose(error);
     }
   }
 }
