@@ -1,6 +1,6 @@
 // DLPACK_HIDDEN declares what another file of the addon defines: a variable, or a function whose address is taken.
-// `-fvisibility=hidden` reaches definitions only. Without the attribute each use takes the address from a table that the
-// loader fills, and Zig's linker for macOS leaves random bytes in the file for each such name.
+// `-fvisibility=hidden` reaches definitions only. Without the attribute each use takes the address from a table that
+// the loader fills, and Zig's linker for macOS leaves random bytes in the file for each such name.
 #pragma once
 
 #define DLPACK_HIDDEN __attribute__((visibility("hidden")))
