@@ -17,7 +17,7 @@ const LIMIT = 5;
 /** The longest delay, in milliseconds, of the rows that run beside eight busy Python threads and wait for no GIL. */
 const LONGEST = 10;
 
-type Delays = Record<string, { late: number[]; waited: number; starts: number[] }>;
+type Delays = Record<string, { late: number[]; waited: number | null; starts: number[] }>;
 
 function quantile(values: readonly number[], share: number): number {
   const sorted = [...values].sort((a, b) => a - b);
@@ -32,12 +32,12 @@ const lines = Object.keys(runs[0] ?? {}).map((name) => {
   const [worst] = all
     .map(({ late: each, waited }) => ({ longest: Math.max(...each), waited }))
     .sort((a, b) => b.longest - a.longest);
-  const { longest, waited } = worst as { longest: number; waited: number };
+  const { longest, waited } = worst as { longest: number; waited: number | null };
   const cells = [
     shown(median(all.map(({ late }) => quantile(late, 0.5))), 2),
     shown(late, 2),
     shown(longest, 2),
-    Number.isNaN(waited) ? '–' : shown(waited, 2),
+    waited === null ? '–' : shown(waited, 2),
     shown(median(all.map(({ starts }) => quantile(starts, 0.99))), 2),
     String(Math.round(median(all.map(({ starts }) => starts.length)))),
     verdict(late, all.some(({ starts }) => starts.length > 0) ? LIMIT : undefined),
@@ -54,7 +54,7 @@ Four operations run at a time for three seconds, and a new one starts when one e
 how many milliseconds late it runs: the median, the 99th percentile and the longest delay. Then come the time in which
 an operation starts, which blocks the loop (99th percentile), and the number of operations. Figures are medians over ${RUNS} processes,
 but the longest delay is the longest of all of them. *Of it, for a core* is the part of the longest delay in which the thread of the
-loop was ready and the system ran other threads on all cores: nothing in this package can shorten it.
+loop was ready, and waited in the system's queue for a core.
 The last columns are the limits that this project has set itself for the 99th percentile and for the longest delay, and whether they hold.
 In the rows with *beside*, eight threads run pure Python code all the time, so whatever waits for Python's lock waits for about 40 ms.
 

@@ -7,14 +7,16 @@ const FIRST_GIVEN = 32_768;
 const FIRST = 20_000;
 
 function isFree(port: number): Promise<boolean> {
-  return new Promise((resolve) => {
+  return new Promise((resolve, reject) => {
     const server = createServer();
-    server.once('error', () => resolve(false));
+    server.once('error', (error: NodeJS.ErrnoException) =>
+      error.code === 'EADDRINUSE' || error.code === 'EACCES' ? resolve(false) : reject(error),
+    );
     server.listen(port, '127.0.0.1', () => server.close(() => resolve(true)));
   });
 }
 
-/** A port that is free now, and that no program beside this one gets because it asks for any port. */
+/** A port that is free now, and that the system does not give to a program that asks for any port. */
 export async function freePort(): Promise<number> {
   for (;;) {
     const port = FIRST + Math.floor(Math.random() * (FIRST_GIVEN - FIRST));

@@ -103,16 +103,17 @@ test('prebuilds: the check finds addons that were linked wrongly', () => {
   ok(refused(host, replaced('napi_create_function', 'napi_create_xunction')).includes('napi_create_xunction'));
 });
 
-/** A library of macOS with a table of indirect symbols and no symbols' names. */
+/** A library of macOS with a table of indirect symbols. */
 function machO(symbolCount: number, indirect: readonly number[]): Buffer {
-  const bytes = Buffer.alloc(32 + 24 + 80 + 4 * indirect.length);
+  const bytes = Buffer.alloc(32 + 24 + 80 + 4 * indirect.length + 16 * symbolCount);
   const words: [at: number, word: number][] = [
     [0, 0xfeedfacf],
     [4, 16777228],
     [12, 6],
     [16, 2],
-    [32, 2], // symbols, in zeros: private ones
+    [32, 2], // the symbols are in the zeros at the end: private ones
     [36, 24],
+    [40, 136 + 4 * indirect.length],
     [44, symbolCount],
     [56, 0xb],
     [60, 80],

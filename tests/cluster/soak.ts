@@ -22,8 +22,8 @@ py.exec(`
 import os, random, signal, time, psutil
 def halve(x): return x * 0.5
 def find_workers():
-    """The processes that run tasks and actors. Ray starts them as children of its raylet. Not those that start: Ray gives up
-    a task or an actor whose process ends several times before it has started."""
+    """The processes that run tasks and actors. Ray starts them as children of its raylet. Young ones are left out, because Ray
+    gives up a task or an actor whose process ends several times while it starts."""
     mine = psutil.Process()
     found = []
     for process in mine.children(recursive=True):
@@ -61,7 +61,7 @@ async function lose(error: unknown): Promise<void> {
   const lines = String(error).trim().split('\n');
   const text = [...new Set([lines[0], lines.at(-1)])].join(' … ');
   errors.set(text, (errors.get(text) ?? 0) + 1);
-  await pause(1000);
+  await pause(1000); // what fails at once would fail many thousand times
 }
 
 /** A tensor through two tasks, one in each language, and back. */
@@ -140,7 +140,7 @@ if (values.report !== undefined) {
     `${new Date().toISOString().slice(0, 10)}, Node ${process.versions.node}, Ray ${py.import('ray').__version__}, ` +
     `Python ${version.split(' ')[0]}, Linux.\n\n` +
     'Four loops send a tensor of 128 KiB through a JavaScript task and a Python task and check the result, and a fifth calls ' +
-    'a JavaScript actor. Every 10 to 20 seconds a process of a task or of the actor is killed with SIGKILL. Ray promises ' +
+    'a JavaScript actor. Every 10 to 20 seconds a process of a task or of the actor is killed with SIGKILL, if one is older than 30 seconds. Ray promises ' +
     'to run tasks again, and to start the actor again and repeat its calls.';
   const head =
     '| seconds | tasks | actor calls | killed | RSS MiB of the program | load of the machine |\n|---|---|---|---|---|---|';
@@ -151,4 +151,4 @@ if (values.report !== undefined) {
   const lost = [...errors].map(([text, count]) => `- ${count} × ${text}\n`).join('');
   writeFileSync(values.report, `${intro}\n\n${line}\n${lost}\n${head}\n${table.join('\n')}\n`);
 }
-process.exit(counts.wrong + counts.lost === 0 && counts.tasks > 0 ? 0 : 1);
+process.exit(counts.wrong + counts.lost === 0 && counts.tasks > 0 && (counts.killed > 0 || seconds < 60) ? 0 : 1);

@@ -36,6 +36,7 @@ export function readMachO(bytes) {
   };
   let at = 32;
   let symbolCount = 0;
+  let indirect = null;
   for (let i = 0; i < bytes.readUInt32LE(16); i++) {
     const command = bytes.readUInt32LE(at) & 0x7fffffff;
     if (command === commands.loadLibrary) found.libraries.push(textAt(bytes, at + bytes.readUInt32LE(at + 8)));
@@ -47,13 +48,14 @@ export function readMachO(bytes) {
       symbolCount = bytes.readUInt32LE(at + 12);
       readSymbols(bytes, at, found);
     }
-    if (command === commands.indirectSymbols) found.hasStrays = hasStrays(bytes, at, symbolCount);
+    if (command === commands.indirectSymbols) indirect = at;
     if (command === commands.dyld) {
       for (const stream of [16, 32])
         readBindings(bytes, bytes.readUInt32LE(at + stream), bytes.readUInt32LE(at + stream + 4), found);
     }
     at += bytes.readUInt32LE(at + 4);
   }
+  found.hasStrays = indirect !== null && hasStrays(bytes, indirect, symbolCount);
   return found;
 }
 
