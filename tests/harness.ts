@@ -102,15 +102,21 @@ export async function collect(): Promise<void> {
   }
 }
 
-/** Collects until `done`, at least twenty times and for thirty seconds, because collectors and busy machines take time. */
-export async function collectUntil(done: () => boolean): Promise<boolean> {
+/**
+ * Repeats a step until `done`, at least twenty times and for thirty seconds, because collectors and busy machines take time. It
+ * does not look again once it has seen `done`, which may be over then.
+ */
+export async function repeatUntil(done: () => boolean, step: () => Promise<void>): Promise<boolean> {
   const start = Date.now();
   for (let i = 0; i < 20 || Date.now() - start < 30_000; i++) {
     if (done()) return true;
-    await collect();
+    await step();
   }
   return done();
 }
+
+/** Collects until `done`. */
+export const collectUntil = (done: () => boolean): Promise<boolean> => repeatUntil(done, collect);
 
 /**
  * False where external ArrayBuffers are forbidden, as in Electron. The memory of new tensors is in SharedArrayBuffers there,

@@ -6,7 +6,7 @@ import { emptyCache, liveCounts } from 'dlpack/debug';
 import { addressOf, exportManaged, releaseManaged } from 'dlpack/native';
 import { equal, ok } from '../assert.js';
 import { runChild } from '../child.js';
-import { collect, collectUntil, test, testWith } from '../harness.js';
+import { collect, collectUntil, repeatUntil, test, testWith } from '../harness.js';
 import type { ReuseTask } from './children/reuse.js';
 import { peer, peerMissing } from './peer.js';
 
@@ -14,10 +14,8 @@ const MiB = 2 ** 20;
 const LIMIT = 256 * MiB;
 
 /** Waits for a timer of another thread or of this one. */
-async function waitUntil(done: () => boolean): Promise<boolean> {
-  for (let i = 0; i < 1500 && !done(); i++) await new Promise((resolve) => setTimeout(resolve, 20));
-  return done();
-}
+const waitUntil = (done: () => boolean): Promise<boolean> =>
+  repeatUntil(done, () => new Promise((resolve) => setTimeout(resolve, 20)));
 
 function startWorker() {
   const worker = new Worker(new URL('./children/reuse.js', import.meta.url));

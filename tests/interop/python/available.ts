@@ -3,7 +3,7 @@
 import { isDLPackError } from 'dlpack';
 import { callAsync, type PyObject, type Python, PythonError, python } from 'dlpack/python';
 import { ok } from '../../assert.js';
-import { collect } from '../../harness.js';
+import { collect, repeatUntil } from '../../harness.js';
 
 let interpreter: Python | null = null;
 let pythonMissing: string | false = false;
@@ -54,15 +54,8 @@ export async function settle(): Promise<void> {
   py.exec(isFreeThreaded ? 'import gc; gc.collect()' : 'pass');
 }
 
-/** Settles until `done`, at least twenty times and for thirty seconds, because busy machines take time. */
-export async function settleUntil(done: () => boolean): Promise<boolean> {
-  const start = Date.now();
-  for (let i = 0; i < 20 || Date.now() - start < 30_000; i++) {
-    if (done()) return true;
-    await settle();
-  }
-  return done();
-}
+/** Settles until `done`. */
+export const settleUntil = (done: () => boolean): Promise<boolean> => repeatUntil(done, settle);
 
 /** Some Python values arrive as JavaScript values; this is their type for the compiler. */
 export const value = <T>(x: unknown): T => x as T;
