@@ -6,8 +6,8 @@
 import type { Layout } from '../../storage/layouts.js';
 import { native } from '../load/load.js';
 import { Status, Wire } from './constants.js';
-import { clearAtEnd } from './wire.js';
-import { LayoutRequest, WireHeader, WireTensor } from './wire-layout.js';
+import { isIdle } from './wire.js';
+import { LayoutRequest, WireTensor } from './wire-layout.js';
 
 /** By number, modulo its length. */
 const kept = new Array<Layout | null>(Wire.KEPT_LAYOUTS).fill(null);
@@ -49,9 +49,7 @@ function keep(layout: Layout): number {
 
 /** A request that was begun may name any layout until it ends, so layouts are replaced only outside of requests. */
 function mayReplace(): boolean {
-  if (WireHeader.top() === Wire.FIRST_SLOT) return ++misses % SAMPLE === 0;
-  clearAtEnd(); // a slot that was left behind looks like a request
-  return false;
+  return isIdle() && ++misses % SAMPLE === 0;
 }
 
 /** Writes a layout whole, into the tensor at the word `at`. Each axis takes two words after the tensor. */

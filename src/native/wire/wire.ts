@@ -48,12 +48,19 @@ export function request<T>(slot: number, send: () => T): T {
 
 let isClearing = false;
 
+/** True if no request runs. A slot that was left behind looks like one, until the tick ends. */
+export function isIdle(): boolean {
+  if (WireHeader.top() === Wire.FIRST_SLOT) return true;
+  clearAtEnd();
+  return false;
+}
+
 /**
  * Has all slots freed at the end of the tick. No request is left then, because a runtime runs microtasks after the outermost
  * call of JavaScript. A request that finds the stack full may throw before it leaves its slot. Without this a program that
  * catches thousands of such errors has a full wire for ever.
  */
-export function clearAtEnd(): void {
+function clearAtEnd(): void {
   if (isClearing) return;
   queueMicrotask(clear);
   isClearing = true;

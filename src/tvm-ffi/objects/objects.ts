@@ -2,9 +2,7 @@
 
 import { queueMicrotask } from '../../base/primordials.js';
 import { DisposedError } from '../../errors.js';
-import { Wire } from '../../native/wire/constants.js';
-import { clearAtEnd } from '../../native/wire/wire.js';
-import { WireHeader } from '../../native/wire/wire-layout.js';
+import { isIdle } from '../../native/wire/wire.js';
 import { type Collectable, collectLater, type Owner } from '../../storage/collect.js';
 import { ffi } from '../library.js';
 
@@ -17,13 +15,11 @@ export function disown(number: number): void {
 }
 
 function disownAfterCall(number: number): void {
-  if (WireHeader.top() === Wire.FIRST_SLOT) {
+  if (isIdle()) {
     disown(number);
     return;
   }
-  if (deferred.push(number) !== 1) return;
-  queueMicrotask(disownDeferred);
-  clearAtEnd(); // a slot that was left behind looks like a call
+  if (deferred.push(number) === 1) queueMicrotask(disownDeferred);
 }
 
 /** Releases the references that were dropped during calls, when no call is running. */
