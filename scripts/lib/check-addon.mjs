@@ -57,7 +57,7 @@ function versionProblems(target, found) {
       problems.push(`named ${found.identity}`);
     if (found.arch === 'arm64' && !found.isSigned)
       problems.push('it is not signed, and macOS loads no such file on ARM');
-    if (found.hasStrays)
+    if (found.indirect.some((symbol) => symbol >= found.symbolCount))
       problems.push(
         'the linker left random bytes in it for a name that DLPACK_HIDDEN should declare (native/hidden.h)',
       );

@@ -30,13 +30,11 @@ export function readMachO(bytes) {
     /** Imports that are bound to one library, and imports that the program or any loaded library may provide. */
     bound: [],
     flat: [],
-    /** The table of indirect symbols has numbers that no symbol has. */
-    hasStrays: false,
+    symbolCount: 0,
+    indirect: [],
     isSigned: false,
   };
   let at = 32;
-  let symbolCount = 0;
-  let indirect = null;
   for (let i = 0; i < bytes.readUInt32LE(16); i++) {
     const command = bytes.readUInt32LE(at) & 0x7fffffff;
     if (command === commands.loadLibrary) found.libraries.push(textAt(bytes, at + bytes.readUInt32LE(at + 8)));
@@ -44,24 +42,21 @@ export function readMachO(bytes) {
     if (command === commands.signature) found.isSigned = true;
     if (command === commands.build) found.minimum = version(bytes.readUInt32LE(at + 12));
     if (command === commands.minimum) found.minimum = version(bytes.readUInt32LE(at + 8));
-    if (command === commands.symbols) {
-      symbolCount = bytes.readUInt32LE(at + 12);
-      readSymbols(bytes, at, found);
-    }
-    if (command === commands.indirectSymbols) indirect = at;
+    if (command === commands.symbols) readSymbols(bytes, at, found);
+    if (command === commands.indirectSymbols) found.indirect = readIndirect(bytes, at);
     if (command === commands.dyld) {
       for (const stream of [16, 32])
         readBindings(bytes, bytes.readUInt32LE(at + stream), bytes.readUInt32LE(at + stream + 4), found);
     }
     at += bytes.readUInt32LE(at + 4);
   }
-  found.hasStrays = indirect !== null && hasStrays(bytes, indirect, symbolCount);
   return found;
 }
 
 function readSymbols(bytes, command, found) {
   const symbols = bytes.readUInt32LE(command + 8);
   const count = bytes.readUInt32LE(command + 12);
+  found.symbolCount = count;
   const strings = bytes.readUInt32LE(command + 16);
   for (let at = symbols; at < symbols + 16 * count; at += 16) {
     const type = bytes[at + 4];
@@ -75,12 +70,13 @@ function readSymbols(bytes, command, found) {
   }
 }
 
-/** The upper two bits mark symbols without a name. */
-function hasStrays(bytes, command, symbolCount) {
+/** The numbers of symbols that calls and accesses go through, without those that only mark a symbol without a name. */
+function readIndirect(bytes, command) {
   const start = bytes.readUInt32LE(command + 56);
   const count = bytes.readUInt32LE(command + 60);
-  return Array.from({ length: count }, (_, i) => bytes.readUInt32LE(start + 4 * i)).some(
-    (symbol) => symbol >= symbolCount && (symbol & 0x3fffffff) !== 0,
+  const marks = 0xc0000000;
+  return Array.from({ length: count }, (_, i) => bytes.readUInt32LE(start + 4 * i)).filter(
+    (symbol) => symbol === 0 || (symbol & ~marks) !== 0,
   );
 }
 
