@@ -93,21 +93,21 @@ if (device !== null) {
 
 const schedule = '/proc/thread-self/schedstat';
 const hasSchedule = existsSync(schedule);
-/** The milliseconds in which this thread was ready, and waited for a core. Only Linux counts them. */
-const waited = (): number => Number(readFileSync(schedule, 'utf8').split(' ')[1]) / 1e6;
+/** The milliseconds in which this thread was ready, and waited for a core. Only Linux counts them; elsewhere NaN. */
+const waited = (): number => (hasSchedule ? Number(readFileSync(schedule, 'utf8').split(' ')[1]) / 1e6 : Number.NaN);
 
 interface Delays {
   /** How late each timer was. */
   late: number[];
-  /** The part of the longest of them in which the thread waited for a core. */
-  waited: number | null;
+  /** The part of the longest of them in which the thread waited for a core; NaN, which is null in JSON, if nobody counts it. */
+  waited: number;
   /** How long each start of an operation took. */
   starts: number[];
 }
 
 async function measure(start: (() => Promise<unknown>) | null): Promise<Delays> {
   const late: number[] = [];
-  let longest: { late: number; waited: number | null } = { late: 0, waited: hasSchedule ? 0 : null };
+  let longest = { late: 0, waited: 0 };
   const starts: number[] = [];
   const end = performance.now() + DURATION;
   const keepBusy = async (): Promise<void> => {
@@ -120,14 +120,13 @@ async function measure(start: (() => Promise<unknown>) | null): Promise<Delays> 
   };
   const busy = Array.from({ length: AT_ONCE }, keepBusy);
   while (performance.now() < end) {
-    const before = hasSchedule ? waited() : 0;
+    const before = waited();
     const due = performance.now() + 1;
     await new Promise((resolve) => setTimeout(resolve, 1));
     const delay = Math.max(0, performance.now() - due);
     late.push(delay);
     // The thread may also have waited in the millisecond before.
-    if (delay > longest.late)
-      longest = { late: delay, waited: hasSchedule ? Math.min(delay, waited() - before) : null };
+    if (delay > longest.late) longest = { late: delay, waited: Math.min(delay, waited() - before) };
   }
   await Promise.all(busy);
   return { late, waited: longest.waited, starts };

@@ -140,8 +140,8 @@ if (values.report !== undefined) {
     `${new Date().toISOString().slice(0, 10)}, Node ${process.versions.node}, Ray ${py.import('ray').__version__}, ` +
     `Python ${version.split(' ')[0]}, Linux.\n\n` +
     'Four loops send a tensor of 128 KiB through a JavaScript task and a Python task and check the result, and a fifth calls ' +
-    'a JavaScript actor. Every 10 to 20 seconds a process of a task or of the actor is killed with SIGKILL, if one is older than 30 seconds. Ray promises ' +
-    'to run tasks again, and to start the actor again and repeat its calls.';
+    'a JavaScript actor. Every 10 to 20 seconds a process of a task or of the actor is killed with SIGKILL, if one is ' +
+    'older than 30 seconds. Ray promises to run tasks again, and to start the actor again and repeat its calls.';
   const head =
     '| seconds | tasks | actor calls | killed | RSS MiB of the program | load of the machine |\n|---|---|---|---|---|---|';
   const shown = rows.filter((_, i) => i % Math.ceil(rows.length / 24) === 0 || i === rows.length - 1);
